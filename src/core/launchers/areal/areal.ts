@@ -2,7 +2,7 @@ import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
 import { count, fixed, names, on, share } from '../../languages/reads';
 import { createResolver } from '../../languages/yaml/references';
-import { parseYaml } from '../../languages/yaml/document';
+import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import { allLinear, type GivenAdapters } from '../../run/adapters';
 import type { Facts, LauncherFile, Program } from '../../run/facts';
 import { sentence } from '../../sentence';
@@ -70,8 +70,9 @@ export function readAreal(file: string, text: string): LauncherFile {
   const { actor, rollout } = allocations(reader);
   const isMegatron = actor?.backend === 'megatron';
   const written = reader.facts(isMegatron ? megatronKeys : torchKeys);
-  const sequenceLength = sequence(reader);
-  const batch = stepBatch(reader);
+  const isGenerated = generates(document);
+  const sequenceLength = sequence(reader, isGenerated, takesTurns(document));
+  const batch = stepBatch(reader, isGenerated);
   const facts: Facts = {
     ...(actor && ranks(actor, written)),
     ...(sequenceLength && { sequenceLength }),
@@ -121,25 +122,47 @@ function ranks({ tensor, pipeline, context, data, expert, expertTensor, gpus }: 
   };
 }
 
-/** A prompt of the data and the longest response to it; of fine-tuning, a sample. */
-function sequence(reader: KeyReader): Facts['sequenceLength'] {
+/** The longest sequence: of fine-tuning, a sample; else a prompt and its response, or all turns of an agent together. */
+function sequence(reader: KeyReader, isGenerated: boolean, hasTurns: boolean): Facts['sequenceLength'] {
   const prompt = reader.one('train_dataset.max_length', count(1))?.value;
-  const response = reader.one('gconfig.max_new_tokens', count(1))?.value;
+  if (!isGenerated) return prompt === undefined ? packedSequence(reader) : byDefault(prompt, sentence`the longest sample of the data`);
   const most = reader.one('gconfig.max_tokens', count(1))?.value;
-  if (most !== undefined) return byDefault(most, sentence`gconfig.max_tokens: prompt and response`);
-  if (prompt === undefined && response === undefined) {
-    const tokens = reader.one('actor.mb_spec.max_tokens_per_mb', count(1));
-    return tokens && byDefault(tokens.value, sentence`no length is set: a packed micro-batch is planned as one sequence`);
-  }
-  return byDefault((prompt ?? 0) + (response ?? 0), sentence`${prompt ?? 0} tokens of the prompt and ${response ?? 0} of the response`);
+  if (most !== undefined && (hasTurns || prompt === undefined))
+    return byDefault(most, sentence`gconfig.max_tokens: ${hasTurns ? sentence`all turns` : sentence`prompt and response`}`);
+  const longest = reader.one('gconfig.max_new_tokens', count(1))?.value ?? defaultResponse;
+  const response = Math.min(longest, Math.max(1, (most ?? Infinity) - (prompt ?? 0)));
+  return byDefault((prompt ?? 0) + response, sentence`${prompt ?? 0} tokens of the prompt and ${response} of the response`);
 }
 
+function packedSequence(reader: KeyReader): Facts['sequenceLength'] {
+  const tokens = reader.one('actor.mb_spec.max_tokens_per_mb', count(1));
+  return tokens && byDefault(tokens.value, sentence`no length is set: a packed micro-batch is planned as one sequence`);
+}
+
+/** `max_new_tokens` of `GenerationHyperparameters`. */
+const defaultResponse = 16_384;
+
+/** Whether the run generates what it trains on, as PPO and its kin do: it samples, or has an engine that does. */
+function generates({ root }: YamlDocument): boolean {
+  return root.entries.has('gconfig') || root.entries.has('rollout');
+}
+
+/** Whether an agent generates, in several turns whose tokens add up: it has an environment, or a client of its own. */
+function takesTurns({ root }: YamlDocument): boolean {
+  const rollout = root.entries.get('rollout')?.value;
+  const hasClient = rollout?.kind === 'map' && ['openai', 'agent'].some((key) => rollout.entries.has(key));
+  return hasClient || ['econfig', 'agent_run_args', 'max_turns'].some((key) => root.entries.has(key));
+}
+
+/** `ppo_n_minibatches` of `PPOActorConfig`; engines of fine-tuning make one update. */
+const defaultUpdates = 4;
+
 /** Sequences of one update: prompts times the samples of each, in as many updates as `ppo_n_minibatches`. */
-function stepBatch(reader: KeyReader): Facts['globalBatch'] {
+function stepBatch(reader: KeyReader, isGenerated: boolean): Facts['globalBatch'] {
   const prompts = reader.one('train_dataset.batch_size', count(1));
   if (prompts === undefined) return undefined;
   const samples = reader.one('gconfig.n_samples', count(1))?.value ?? 1;
-  const updates = reader.one('actor.ppo_n_minibatches', count(1))?.value ?? 1;
+  const updates = reader.one('actor.ppo_n_minibatches', count(1))?.value ?? (isGenerated ? defaultUpdates : 1);
   const batch = Math.max(1, Math.round((prompts.value * samples) / updates));
   return byDefault(batch, sentence`${prompts.value} prompts, ${samples} samples of each, in ${updates} updates`);
 }

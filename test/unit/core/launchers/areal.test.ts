@@ -49,6 +49,25 @@ describe('an AReaL YAML', () => {
     assert.deepEqual(values(shorter, 'sequenceLength', 'microBatch'), [2048, 16]);
   });
 
+  it('takes a response as long as max_new_tokens, within what the prompt leaves of max_tokens', () => {
+    const length = (gconfig: string): unknown[] => values(readAreal('a.yaml', text.replace(/econfig:[^]*?\n\n/, '').replace(/ {2}max_new_tokens[^]*?30000\n/, gconfig)), 'sequenceLength'); // prettier-ignore
+    assert.deepEqual(length('  max_new_tokens: 8192\n  max_tokens: 30000\n'), [9216]);
+    assert.deepEqual(length('  max_new_tokens: 8192\n  max_tokens: 4096\n'), [4096]);
+    assert.deepEqual(length('  max_tokens: 30000\n'), [17_408]);
+    assert.deepEqual(length(''), [17_408]);
+  });
+
+  it('updates four times on what it generated, once in fine-tuning', () => {
+    const silent = text.replace(/ {2}ppo_n_minibatches.*\n/, '');
+    assert.deepEqual(values(readAreal('a.yaml', silent), 'globalBatch'), [64]);
+    const tuning = silent
+      .replace(/gconfig:[^]*?\n\n/, '')
+      .replace(/rollout:[^]*?\n\n/, '')
+      .replace(/econfig:[^]*?\n\n/, '');
+    assert.deepEqual(values(readAreal('a.yaml', tuning), 'globalBatch', 'sequenceLength'), [16, 1024]);
+    assert.deepEqual(values(readAreal('a.yaml', tuning.replace(/ {2}max_length.*\n?/, '')), 'sequenceLength'), [32_768]);
+  });
+
   it('names rollout and reference with their GPUs and memory', () => {
     const remark = readAreal('a.yaml', text).remarks.find(({ code }) => code === 'policy-alone');
     assert.match(say(remark?.message ?? ''), /rollout \(32 GPUs, 80 % of their memory\), reference \(48 GPUs\)$/);
