@@ -103,6 +103,11 @@ export function isFamily(modelType: string): modelType is FamilyName {
   return Object.hasOwn(families, modelType);
 }
 
+/** The keys by which any of the types names a size: `num_hidden_layers`, GPT-2's `n_layer`, GPT-Neo's `num_layers`. */
+export function keysOfSize(field: FamilyField): readonly string[] {
+  return [...new Set(Object.values<Family>(families).flatMap(({ keys }) => keys[field] ?? []))];
+}
+
 /**
  * The family of a model type as a HuggingFace config writes it; a Llama of other sizes for a type we do not know, which is not planned
  * where its layers are known to be none of ours.

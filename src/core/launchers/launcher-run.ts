@@ -13,6 +13,7 @@ import { gpuOfPreset } from '../terapipe/cluster-section';
 import { completeInline } from '../terapipe/inline-model';
 import { launchedCapabilities, leftOpenIn, programTraits, settingOfDeepSpeed } from './as-launched';
 import { launcherTraits } from './registry';
+import { replaceSizes } from './replaced-sizes';
 import { frequencyPattern, latentAttentionSizes, readModelTraits } from '../run/traits';
 import type { Run, RunModel } from '../run/run';
 import type { LocatedPartial, TrainingSettings } from '../run/given';
@@ -40,7 +41,12 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
   const hybrid = readHybridRun(launcher.facts);
   const facts = withWindow(hybrid === null ? launcher.facts : withKinds(launcher.facts, hybrid));
   const given = modelNumbers(joined === null || !isOfTokenizer(facts.vocab?.name) ? facts : without(facts, 'vocab'));
-  const model = joined === null ? completeInline(given, place) : { ...joined.model, ...given };
+  const model =
+    joined === null
+      ? completeInline(given, place)
+      : 'hidden' in given || 'heads' in given
+        ? replaceSizes(joined.model, given)
+        : { ...joined.model, ...given };
   const texts = new Map([[file, launcher.text], ...(joined?.texts ?? [])]);
   const cluster = resolveNodes(facts);
   const schedule = resolveSchedule(facts);

@@ -1,5 +1,6 @@
 import { byDefault } from '../../domain/located';
 import { count, fixed, names, on, positiveNumber, share } from '../../languages/reads';
+import { keysOfSize } from '../../huggingface/families';
 import { createResolver } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import type { GivenAdapters } from '../../run/adapters';
@@ -9,7 +10,7 @@ import { fsdpStage } from '../accelerate/accelerate';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, attentionRows, knownWord, pathWord, sizeUnlessOpen, word } from '../tables/reads';
-import { joined, lenient, row, rows, type Table } from '../tables/table';
+import { joined, lenient, row, rows, under, type NodeRead, type Table } from '../tables/table';
 
 const precisions = { amp_bf16: 'bf16', bf16: 'bf16', amp_fp16: 'fp16', fp16: 'fp16', amp_fp8: 'fp8', fp8: 'fp8', fp32: 'fp32' } as const;
 
@@ -40,22 +41,20 @@ const hubKeys: Table = joined(
   attentionRows('model.attn_implementation'),
 );
 
-const override = 'model.config_overrides';
-const overriddenKeys: Table = {
-  layers: [row(`${override}.num_hidden_layers`, count(1))],
-  hidden: [row(`${override}.hidden_size`, count(1))],
-  heads: [row(`${override}.num_attention_heads`, count(1))],
-  kvHeads: [row(`${override}.num_key_value_heads`, count(1))],
-  ffn: [row(`${override}.intermediate_size`, count(1))],
-  vocab: [row(`${override}.vocab_size`, count(1))],
-  maxPositions: [row(`${override}.max_position_embeddings`, count(1))],
-};
+const overriddenSizes = ['layers', 'hidden', 'heads', 'kvHeads', 'headDim', 'ffn', 'vocab', 'maxPositions'] as const;
+
+/** The keys of a config.json that sizes have in any class of Transformers. */
+const overriddenKeys: Table = under(
+  ['model.config_overrides.'],
+  Object.fromEntries(overriddenSizes.map((size) => [size, rows(count(1), ...keysOfSize(size))])),
+);
 
 /** Fields of `MPTConfig`. */
 const mptKeys: Table = {
   layers: [row('model.n_layers', count(1))],
   hidden: [row('model.d_model', count(1))],
   heads: [row('model.n_heads', count(1))],
+  headDim: [row('model.head_dim', count(1))],
   kvHeads: [row('model.attn_config.kv_n_heads', count(1)), row('model.attn_config.attn_type', knownWord({ multiquery_attention: 1 }))],
   ffn: [row('model.ffn_config.ffn_hidden_size', count(1))],
   gatedMlp: [
@@ -70,6 +69,7 @@ const mptKeys: Table = {
   maxPositions: [row('model.max_seq_len', count(1))],
   tiedEmbeddings: [row('model.tie_word_embeddings', on(true))],
   bias: [row('model.no_bias', on(false))],
+  qkvBias: [row('model.attention_bias', on(true))],
   norm: [
     row(
       'model.norm_type',
@@ -109,6 +109,7 @@ export function readLlmFoundry(file: string, text: string): LauncherFile {
     ...launcherFile(document, 'llm-foundry', facts, reader),
     ...(!isSharded && { program: onDdp }),
     ...readAdapters(reader),
+    ...(isMpt && mptLeftOut(reader)),
     modelFiles: isMpt || facts.flavor === undefined ? [] : [facts.flavor],
   };
 }
@@ -149,6 +150,17 @@ function mpt(reader: KeyReader, { hidden, ffn }: Facts): Facts {
     fusedCrossEntropy: byDefault(true, reason),
   };
 }
+
+/** Blocks that differ, and attention whose biases are not those of the other layers. */
+function mptLeftOut(reader: KeyReader): Pick<LauncherFile, 'leftOut'> {
+  const hasBlocks = reader.one('model.block_overrides', anyMap) !== undefined;
+  const ofAttention = reader.one('model.attention_bias', on(true))?.value;
+  const isUnlike = ofAttention !== undefined && ofAttention !== (reader.one('model.no_bias', on(false))?.value ?? true);
+  const leftOut = [...(hasBlocks ? ['model.block_overrides'] : []), ...(isUnlike ? [`model.attention_bias: ${ofAttention}`] : [])];
+  return leftOut.length === 0 ? {} : { leftOut };
+}
+
+const anyMap: NodeRead<true> = { ofNode: ({ kind }) => (kind === 'map' ? { value: true } : { silent: true }) };
 
 /** LoRA of peft. */
 function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {

@@ -48,6 +48,23 @@ describe('an LLM Foundry YAML', () => {
     assert.deepEqual([model.layers, layout.data, training.sequenceLength], [80, 16, 2048]);
   });
 
+  it('replaces sizes of a published model by any of the names that Transformers has for them', async () => {
+    const hub = (overrides: string): string => text.replace(/ {2}name: mpt_causal_lm[^]*?attn_impl: flash\n/, `  name: hf_causal_lm\n  pretrained_model_name_or_path: gpt2\n  config_overrides:\n${overrides}`); // prettier-ignore
+    const { model } = resolveRun(await load({ 'a.yaml': hub('    n_layer: 24\n    n_embd: 2048\n    n_head: 16\n    n_positions: 2048\n') }), node); // prettier-ignore
+    assert.deepEqual([model.layers, model.hidden, model.heads, model.kvHeads, model.headDim, model.ffn, model.maxPositions], [24, 2048, 16, 16, 128, 8192, 2048]); // prettier-ignore
+    const neo = readLlmFoundry('a.yaml', hub('    num_layers: 6\n    num_heads: 8\n    n_inner: 512\n    max_position_embeddings: 4096\n'));
+    assert.deepEqual(values(neo, 'layers', 'heads', 'ffn', 'maxPositions'), [6, 8, 512, 4096]);
+  });
+
+  it('has heads of a width of their own, and names blocks and biases that are not planned', () => {
+    const model = (written: string): LauncherFile => readLlmFoundry('a.yaml', text.replace('d_model', `${written}\n  d_model`));
+    assert.deepEqual(values(model('head_dim: 256'), 'headDim'), [256]);
+    assert.deepEqual(model('attention_bias: false').leftOut, ['model.attention_bias: false']);
+    assert.equal(model('attention_bias: true').leftOut, undefined);
+    assert.deepEqual(values(model('no_bias: true\n  attention_bias: true'), 'bias', 'qkvBias'), [false, true]);
+    assert.deepEqual(model('block_overrides:\n    order:\n    - name: default').leftOut, ['model.block_overrides']);
+  });
+
   it('names the adapters of peft', () => {
     const lora = 'n_layers: 32\n  peft_config:\n    r: 64\n    peft_type: LORA\n    target_modules:\n    - Wqkv\n';
     const { adapters } = readLlmFoundry('lora.yaml', text.replace('n_layers: 32\n', lora));
