@@ -43,7 +43,7 @@ const billion = 1e9;
 
 /**
  * Machines in the order in which they are proposed: those that fall short of nothing first; of these the cheapest where each has a price,
- * else the one with the fewest GPU hours. @param priceFor of one GPU for an hour; null: not given.
+ * else the one with the fewest GPU hours; of two at the same, the faster. @param priceFor of one GPU for an hour; null: not given.
  */
 export function rankMachines<P extends MachinePlan>(
   plans: readonly { readonly machine: Machine; readonly plan: P }[],
@@ -65,7 +65,7 @@ export function rankMachines<P extends MachinePlan>(
   const rank = ({ shortfall }: RankedMachine): number => (shortfall === null ? 0 : shortfall === 'does-not-fit' ? 2 : 1);
   return priced
     .map((one) => ({ ...one, isOnFront: one.shortfall === null && !isBeaten(one) }))
-    .sort((a, b) => rank(a) - rank(b) || expense(a) - expense(b));
+    .sort((a, b) => rank(a) - rank(b) || expense(a) - expense(b) || b.plan.tokensPerSecond - a.plan.tokensPerSecond);
 }
 
 function withCost<P extends MachinePlan>(machine: Machine, plan: P, price: number | null, limits: Limits): RankedMachine<P> {

@@ -83,6 +83,16 @@ describe('the rank of machines', () => {
     assert.equal(first?.shortfall, 'over-budget');
   });
 
+  it('has the faster of two that cost the same first', () => {
+    const given = [
+      { speed: 14, price: 18 },
+      { speed: 28, price: 36 },
+    ];
+    const plans = given.map(({ speed }, gpus) => ({ machine: { ...h100, gpus }, plan: planned(8, speed) }));
+    const [first] = rankMachines(plans, ({ gpus }) => given[gpus ?? 0]?.price ?? null, noLimits);
+    assert.ok(first !== undefined && first.isOnFront && first.machine.gpus === 1);
+  });
+
   it('marks those that no other beats in both time and cost', () => {
     const one = fc.record({ speed: fc.integer({ min: 1, max: 50 }), price: fc.integer({ min: 1, max: 50 }), fits: fc.boolean() });
     fc.assert(
