@@ -16,8 +16,10 @@ export function replaceSizes(model: LocatedFields<WrittenModel>, given: LocatedP
     ...model,
     ...(isLeft(kvHeads) && kvHeads.value === heads.value && { kvHeads: byDefault(newHeads, reason) }),
     ...(isLeft(headDim) &&
-      headDim.value === Math.floor(hidden.value / heads.value) && { headDim: byDefault(Math.max(1, Math.floor(newHidden / newHeads)), reason) }), // prettier-ignore
+      headDim.value === perHead(hidden.value, heads.value) && { headDim: byDefault(perHead(newHidden, newHeads), reason) }),
     ...(isLeft(ffn) && ffn.value === 4 * hidden.value && { ffn: byDefault(4 * newHidden, reason) }),
     ...given,
   };
 }
+
+const perHead = (hidden: number, heads: number): number => Math.max(1, Math.floor(hidden / heads));

@@ -192,7 +192,8 @@ function meshFacts(find: FindSetting): Facts {
 }
 
 /**
- * Its pipeline is circular: a stage has `num_layers_per_pipeline_stage` layers (1 unless set), and the stages repeat until all layers are done.
+ * Its pipeline is circular: a stage has `num_layers_per_pipeline_stage` layers (1 unless set), and the stages repeat until all layers are
+ * done.
  * Source: src/maxtext/configs/types.py, `num_pipeline_repeats`.
  */
 function repeatFacts(find: FindSetting, { pipeline }: Facts): Facts {

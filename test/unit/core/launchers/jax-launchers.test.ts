@@ -69,6 +69,8 @@ describe('MaxText', () => {
     assert.equal(await virtualStages('num_layers_per_pipeline_stage: 5\n'), 4);
     assert.equal(await virtualStages('num_layers_per_pipeline_stage: 10\nnum_pipeline_repeats: 2\n'), 2);
     assert.equal(await virtualStages('num_layers_per_pipeline_stage: 20\n'), 1);
+    const script = fixture('maxtext.sh').replace('global_parameter_scale', 'ici_pipeline_parallelism=2 num_layers_per_pipeline_stage=4 global_parameter_scale'); // prettier-ignore
+    assert.equal((await request('256b.sh', script, 4)).layout.virtualStages, 8);
   });
 
   it('names layers outside of the pipeline', () => {

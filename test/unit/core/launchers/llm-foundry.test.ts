@@ -50,8 +50,9 @@ describe('an LLM Foundry YAML', () => {
 
   it('replaces sizes of a published model by any of the names that Transformers has for them', async () => {
     const hub = (overrides: string): string => text.replace(/ {2}name: mpt_causal_lm[^]*?attn_impl: flash\n/, `  name: hf_causal_lm\n  pretrained_model_name_or_path: gpt2\n  config_overrides:\n${overrides}`); // prettier-ignore
-    const { model } = resolveRun(await load({ 'a.yaml': hub('    n_layer: 24\n    n_embd: 2048\n    n_head: 16\n    n_positions: 2048\n') }), node); // prettier-ignore
-    assert.deepEqual([model.layers, model.hidden, model.heads, model.kvHeads, model.headDim, model.ffn, model.maxPositions], [24, 2048, 16, 16, 128, 8192, 2048]); // prettier-ignore
+    const gpt2 = await load({ 'a.yaml': hub('    n_layer: 24\n    n_embd: 2048\n    n_head: 16\n    n_positions: 2048\n') });
+    const { layers, hidden, heads, kvHeads, headDim, ffn, maxPositions } = resolveRun(gpt2, node).model;
+    assert.deepEqual([layers, hidden, heads, kvHeads, headDim, ffn, maxPositions], [24, 2048, 16, 16, 128, 8192, 2048]); // prettier-ignore
     const neo = readLlmFoundry('a.yaml', hub('    num_layers: 6\n    num_heads: 8\n    n_inner: 512\n    max_position_embeddings: 4096\n'));
     assert.deepEqual(values(neo, 'layers', 'heads', 'ffn', 'maxPositions'), [6, 8, 512, 4096]);
   });
