@@ -1,6 +1,7 @@
 import type { SearchKey } from '../../../core/domain/layout-choices';
 import type { Run } from '../../../core/run/run';
 import { say, sentence } from '../../../core/sentence';
+import { settingTexts } from '../../../core/terapipe/overrides';
 import type { Answer } from '../../../cli/answer';
 import { searchLayouts } from '../../../cli/answers/search';
 import type { Line } from '../../../cli/command';
@@ -58,7 +59,7 @@ function whereJson(run: Run, tokens: number | null, ranked: readonly RankedMachi
     version: 1,
     title: run.title,
     tokens,
-    machines: ranked.map(({ machine, plan: { result, sets, ...plan }, ...figures }) => ({
+    machines: ranked.map(({ machine, plan: { result, settings, ...plan }, ...figures }) => ({
       machine: machine.name,
       gpu: machine.gpu,
       ...plan,
@@ -67,7 +68,7 @@ function whereJson(run: Run, tokens: number | null, ranked: readonly RankedMachi
       schedule: say(result.best.name),
       peakBytes: result.best.peakBytes,
       ...figures,
-      sets,
+      sets: settingTexts(Object.entries(settings)),
     })),
     notPlanned: unplanned.map(({ machine, error: { code, message, remedy } }) => ({
       machine: machine.name,

@@ -28,17 +28,21 @@ const mostMachines = 64;
  * @throws ExpectedError `config-unknown-preset`; `where-machines` for counts that are not whole, and for more than 64 machines.
  */
 export function parseMachines(written: string): Machine[] {
-  const parts = written.split(',').map((part) => part.trim());
+  const parts = written.split(',');
   if (parts.length > mostMachines)
     throw new ExpectedError('where-machines', sentence`--on names ${parts.length} machines`, sentence`name at most ${mostMachines}`);
-  return parts.map((part) => {
-    const [name = '', count] = part.split(':');
-    const machine = machineNamed(name.trim());
-    if (count === undefined) return machine;
-    const gpus = Number(count);
-    if (Number.isInteger(gpus) && gpus >= 1 && gpus <= 1_000_000) return { ...machine, gpus };
-    throw new ExpectedError('where-machines', sentence`${quoted(part)} has no number of GPUs`, sentence`write it as ${machine.name}:64`);
-  });
+  return parts.map(parseMachine);
+}
+
+/** One machine as `parseMachines` takes it. @throws ExpectedError as `parseMachines`, for a comma too. */
+export function parseMachine(written: string): Machine {
+  const part = written.trim();
+  const [name = '', count] = part.split(/:(.*)/s);
+  const machine = machineNamed(name.trim());
+  if (count === undefined) return machine;
+  const gpus = Number(count);
+  if (Number.isInteger(gpus) && gpus >= 1 && gpus <= 1_000_000) return { ...machine, gpus };
+  throw new ExpectedError('where-machines', sentence`${quoted(part)} has no number of GPUs`, sentence`write it as ${machine.name}:64`);
 }
 
 /** A machine type of a cloud, or a GPU preset. @throws ExpectedError `config-unknown-preset`. */
@@ -50,11 +54,14 @@ export function machineNamed(name: string): Machine {
   return { name: preset, isInstance: false, gpu: preset, gpusPerNode: gpuPresets[preset].gpusPerNode, gpus: null };
 }
 
+/** Settings of terapipe.json by key. */
+export type MachineSettings = Readonly<Record<string, string | number>>;
+
 /**
- * Settings of terapipe.json that put a run on a machine: those that `terapipe plan --set` takes for the same plan.
+ * Settings of terapipe.json, by key, that put a run on a machine: those that `terapipe plan --set` takes for the same plan.
  * @param gpus of all nodes; null: nodes are left open. @throws ExpectedError `where-nodes` where they are not whole nodes.
  */
-export function machineSets({ name, isInstance, gpusPerNode }: Machine, gpus: number | null): string[] {
+export function machineSettings({ name, isInstance, gpusPerNode }: Machine, gpus: number | null): MachineSettings {
   const each = gpus !== null && gpus < gpusPerNode ? gpus : gpusPerNode;
   if (gpus !== null && gpus % each !== 0)
     throw new ExpectedError(
@@ -62,9 +69,9 @@ export function machineSets({ name, isInstance, gpusPerNode }: Machine, gpus: nu
       sentence`${formatCount(gpus)} GPUs are not whole nodes of ${each} ${name}`,
       sentence`give a multiple of ${each}`,
     );
-  return [
-    `${isInstance ? 'cluster.instance' : 'cluster.gpu'}=${name}`,
-    ...(isInstance && each === gpusPerNode ? [] : [`cluster.gpusPerNode=${each}`]),
-    ...(gpus === null ? [] : [`cluster.nodes=${gpus / each}`]),
-  ];
+  return {
+    [isInstance ? 'cluster.instance' : 'cluster.gpu']: name,
+    ...(isInstance && each === gpusPerNode ? {} : { 'cluster.gpusPerNode': each }),
+    ...(gpus === null ? {} : { 'cluster.nodes': gpus / each }),
+  };
 }

@@ -5,8 +5,8 @@ import { isLauncher } from '../../../core/launchers/registry';
 import type { SearchResult } from '../../../core/layout-search/result';
 import { assumedGpuName } from '../../../core/plan-request/scenario';
 import type { Run } from '../../../core/run/run';
-import { applyOverrides } from '../../../core/terapipe/overrides';
-import { machineSets, type Machine } from './machines';
+import { applyOverrides, settingTexts } from '../../../core/terapipe/overrides';
+import { machineSettings, type Machine, type MachineSettings } from './machines';
 import type { MachinePlan } from './rank';
 
 /** What a search found. */
@@ -15,7 +15,7 @@ type BestLayout = Pick<SearchResult, 'best'>;
 /** The best layout on one machine, and the settings with which `plan --search` gives it. */
 export interface FoundPlan<R extends BestLayout = SearchResult> extends MachinePlan {
   readonly result: R;
-  readonly sets: readonly string[];
+  readonly settings: MachineSettings;
 }
 
 /** A machine on which nothing could be planned, and why. */
@@ -59,13 +59,13 @@ export async function planMachines<R extends BestLayout>(
 }
 
 async function planOn<R extends BestLayout>(machine: Machine, given: Run, { free, search }: PlanningMachines<R>): Promise<FoundPlan<R>> {
-  const sets = machineSets(machine, machine.gpus ?? givenGpus(given));
-  const run = applyOverrides(given, sets, assumedGpuName);
+  const settings = machineSettings(machine, machine.gpus ?? givenGpus(given));
+  const run = applyOverrides(given, settingTexts(Object.entries(settings)), assumedGpuName);
   const result = await search(run, free ?? (isLauncher(run.format) ? null : freeNames.layout));
   const { best } = result;
   return {
     result,
-    sets,
+    settings,
     gpus: gpusUsed(best.point.layout),
     iterationMs: best.iterationMs,
     tokensPerSecond: best.tokensPerSecond,

@@ -52,9 +52,9 @@ export function rankMachines<P extends MachinePlan>(
 ): RankedMachine<P>[] {
   const priced = plans.map(({ machine, plan }) => withCost(machine, plan, priceFor(machine), limits));
   const able = priced.filter(({ shortfall }) => shortfall === null);
-  const arePriced = able.every(({ price }) => price !== null);
+  const isByCost = ranksByCost(priced);
   const expense = ({ costPerBillion, gpuHoursPerBillion }: RankedMachine): number =>
-    arePriced ? (costPerBillion ?? gpuHoursPerBillion) : gpuHoursPerBillion;
+    isByCost ? (costPerBillion ?? Infinity) : gpuHoursPerBillion;
   const isBeaten = (one: RankedMachine<P>): boolean =>
     able.some(
       (other) =>
@@ -66,6 +66,12 @@ export function rankMachines<P extends MachinePlan>(
   return priced
     .map((one) => ({ ...one, isOnFront: one.shortfall === null && !isBeaten(one) }))
     .sort((a, b) => rank(a) - rank(b) || expense(a) - expense(b) || b.plan.tokensPerSecond - a.plan.tokensPerSecond);
+}
+
+/** Whether machines rank by cost: each that falls short of nothing (where none is, each) has a price. */
+export function ranksByCost(machines: readonly Pick<RankedMachine, 'shortfall' | 'price'>[]): boolean {
+  const able = machines.filter(({ shortfall }) => shortfall === null);
+  return machines.length > 0 && (able.length > 0 ? able : machines).every(({ price }) => price !== null);
 }
 
 function withCost<P extends MachinePlan>(machine: Machine, plan: P, price: number | null, limits: Limits): RankedMachine<P> {

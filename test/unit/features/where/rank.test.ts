@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { machineNamed, machineSets, parseMachines } from '../../../../src/features/where/core/machines';
+import { machineNamed, machineSettings, parseMachines } from '../../../../src/features/where/core/machines';
 import { gpuHourPrice, parsePrices, readPrices } from '../../../../src/features/where/core/prices';
 import { rankMachines, type Limits } from '../../../../src/features/where/core/rank';
 import { ExpectedError } from '../../../../src/core/errors';
@@ -21,14 +21,15 @@ describe('machines to plan on', () => {
   });
 
   it('are refused where a name stands for none, or for several, or a count is not whole', () => {
-    for (const written of ['H1000', 'H100', 'H100-80GB:0', 'H100-80GB:1.5', '']) assert.throws(() => parseMachines(written), ExpectedError);
+    for (const written of ['H1000', 'H100', 'H100-80GB:0', 'H100-80GB:1.5', 'H100-80GB:8:8', ''])
+      assert.throws(() => parseMachines(written), ExpectedError);
   });
 
   it('are whole nodes, or part of one', () => {
-    assert.deepEqual(machineSets(h100, 64), ['cluster.gpu=H100-80GB', 'cluster.gpusPerNode=8', 'cluster.nodes=8']);
-    assert.deepEqual(machineSets(h100, 4), ['cluster.gpu=H100-80GB', 'cluster.gpusPerNode=4', 'cluster.nodes=1']);
-    assert.deepEqual(machineSets(machineNamed('p5.48xlarge'), null), ['cluster.instance=p5.48xlarge']);
-    assert.throws(() => machineSets(h100, 12), { code: 'where-nodes' });
+    assert.deepEqual(machineSettings(h100, 64), { 'cluster.gpu': 'H100-80GB', 'cluster.gpusPerNode': 8, 'cluster.nodes': 8 });
+    assert.deepEqual(machineSettings(h100, 4), { 'cluster.gpu': 'H100-80GB', 'cluster.gpusPerNode': 4, 'cluster.nodes': 1 });
+    assert.deepEqual(machineSettings(machineNamed('p5.48xlarge'), null), { 'cluster.instance': 'p5.48xlarge' });
+    assert.throws(() => machineSettings(h100, 12), { code: 'where-nodes' });
   });
 });
 

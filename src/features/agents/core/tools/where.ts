@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { ExpectedError } from '../../../../core/errors';
 import { formatCount, formatDuration } from '../../../../core/format';
+import { isLauncher } from '../../../../core/launchers/registry';
 import { createDescriber } from '../../../../core/layout-search/assemble';
 import { createEvaluator } from '../../../../core/layout-search/evaluate';
 import { layoutText } from '../../../../core/layout-search/labels';
@@ -10,10 +11,10 @@ import type { SearchProblem } from '../../../../core/layout-search/search-proble
 import { usedText, verdictText } from '../../../../core/memory-model/verdict';
 import { resolveRun } from '../../../../core/plan-request/resolve';
 import { say, sentence } from '../../../../core/sentence';
-import { machineNamed, parseMachines, usualMachines } from '../../../where/core/machines';
+import { machineNamed, parseMachine, usualMachines, type Machine } from '../../../where/core/machines';
 import { planMachines, type FoundPlan as MachinePlan } from '../../../where/core/plan-machines';
 import { gpuHourPrice, toPrices } from '../../../where/core/prices';
-import { rankMachines, type RankedMachine } from '../../../where/core/rank';
+import { rankMachines, ranksByCost, type RankedMachine } from '../../../where/core/rank';
 import { boundedAnswer, few, rounded } from '../answer';
 import { askedEntries } from '../input';
 import { askedRun, loadAsked } from '../load';
@@ -29,7 +30,7 @@ const mostShown = 10;
 export const whereTool = defineTool({
   title: 'GPUs and cloud machines compared',
   description:
-    "Finds the best layout of a run on each of several GPUs or cloud machine types and ranks them: step, GPU hours and cost of a billion tokens, and days and cost of the whole run where tokens are given. Use it for 'H100 or B200', 'which cloud machine', 'what fits my budget'. Each machine is searched for its share of \"seconds\", and longer until something fits. Without prices they rank by GPU hours. Reads only.",
+    "Finds the best layout of a run on each of several GPUs or cloud machine types and ranks them: step, GPU hours and cost of a billion tokens, and days and cost of the whole run where tokens are given. Use it for 'H100 or B200', 'which cloud machine', 'what fits my budget'. It answers after \"seconds\", of which each machine has its share, or up to 6 until something fits on each. They rank by cost where each has a price, else by GPU hours. Reads only.",
   input: v.object({
     ...askedEntries,
     on: v.optional(
@@ -56,31 +57,40 @@ export const whereTool = defineTool({
   async run({ on, prices: written, tokens, budget, days, seconds = 1.5, ...asked }, host) {
     if (tokens === undefined && (budget !== undefined || days !== undefined))
       throw new ExpectedError('agent-question', sentence`A budget and days are of a whole run`, sentence`give its tokens too`);
-    const machines = on === undefined ? usualMachines.map(machineNamed) : parseMachines(on.join(','));
+    const machines = on === undefined ? usualMachines.map(machineNamed) : on.map(parseMachine);
     const prices = toPrices(Object.entries(written ?? {}));
+    const priceFor = (machine: Machine): number | null => gpuHourPrice(prices, machine);
+    if (budget !== undefined && machines.every((machine) => priceFor(machine) === null))
+      throw new ExpectedError('agent-question', sentence`A budget needs the price of a machine`, sentence`give "prices" of these machines`);
+    const shareFor = shares(seconds, machines.length, host);
+    let at = 0;
     const run = askedRun(await loadAsked(asked, host));
     const all = tokens ?? run.training.tokens?.value ?? null;
     const { planned, unplanned } = await planMachines(run, machines, {
       free: null,
       search: async (there, free) => {
         const problem = toSearchProblem(there, resolveRun(there, host.defaults, [], host.signal), free);
-        return Promise.resolve(bestWithin(problem, seconds / machines.length, host));
+        return Promise.resolve(bestWithin(problem, shareFor(at), host));
       },
-      onMachine: ({ name }, index) => host.progress(`searching on ${name}, ${index + 1} of ${machines.length}`),
+      onMachine: ({ name }, index) => {
+        at = index;
+        host.progress(`searching on ${name}, ${index + 1} of ${machines.length}`);
+      },
     });
     const limits = { tokens: all, budget: budget ?? null, days: days ?? null };
-    const ranked = rankMachines(planned, (machine) => gpuHourPrice(prices, machine), limits);
+    const ranked = rankMachines(planned, priceFor, limits);
     const isOpen = planned.some(({ plan }) => !plan.result.isDone);
     return boundedAnswer(
       [
         ranked[0] === undefined
           ? 'Nothing was planned on any of these machines.'
-          : `${run.title}, ${prices.size > 0 ? 'cheapest' : 'fewest GPU hours'} first:`,
+          : `${run.title}, ${ranksByCost(ranked) ? 'cheapest' : 'fewest GPU hours'} first:`,
         ...ranked.map((row, index) => `${index + 1}. ${machineText(row)}`),
         ...unplanned.map(({ machine, error }) => `Not planned on ${machine.name}: ${error.message}; ${say(error.remedy)}.`),
         isOpen ? 'Searches marked * were not done: more "seconds" may find faster layouts.' : null,
-        prices.size > 0 ? null : 'Without prices machines rank by GPU hours: give prices to rank by cost. No price is assumed.',
-        'Steps are predictions: machines that differ by less than 20 % are ties. Next: terapipe_search with the "set" of a machine for its layout and range.',
+        ...priceNotes(ranked, budget !== undefined),
+        'Steps are predictions: machines that differ by less than 20 % are ties.',
+        `Next: terapipe_search with the "set" of a machine over your own${isLauncher(run.format) ? '' : ' and "free": ["layout"]'} for its layout and range.`,
       ],
       {
         tokens: all,
@@ -91,8 +101,33 @@ export const whereTool = defineTool({
   },
 });
 
-/** Time until something fits on a machine, s. */
+/** Time of all searches until something fits on each machine, s. */
 const secondsToFirst = 6;
+
+/** Times of the search on a machine, by its index: an equal part of what those before it left. */
+interface Share {
+  readonly seconds: number;
+  readonly toFirst: number;
+}
+
+function shares(seconds: number, count: number, { clock }: ToolHost): (index: number) => Share {
+  const startMs = clock();
+  return (index) => {
+    const spent = (clock() - startMs) / 1000;
+    const part = (all: number): number => Math.max(0, all - spent) / (count - index);
+    return { seconds: part(seconds), toFirst: part(Math.max(seconds, secondsToFirst)) };
+  };
+}
+
+/** What is not known without a price. */
+function priceNotes(ranked: readonly RankedMachine[], hasBudget: boolean): string[] {
+  const unpriced = [...new Set(ranked.filter(({ price }) => price === null).map(({ machine }) => machine.name))].join(', ');
+  if (unpriced === '') return [];
+  return [
+    ...(ranksByCost(ranked) ? [] : [`No price is assumed: give prices of ${unpriced} to rank by cost.`]),
+    ...(hasBudget ? [`The budget was not applied to ${unpriced}, without a price.`] : []),
+  ];
+}
 
 /** The best layout on a machine, and whether its search was done. */
 interface Best {
@@ -101,13 +136,13 @@ interface Best {
 }
 
 /** @throws ExpectedError `search-time` where nothing fits in time; CancelledError. */
-function bestWithin(problem: SearchProblem, seconds: number, host: ToolHost): Best {
-  const search = searchFor(problem, { seconds, toFirst: secondsToFirst }, host);
+function bestWithin(problem: SearchProblem, share: Share, host: ToolHost): Best {
+  const search = searchFor(problem, share, host);
   if (search.isDone) return { best: search.result.best, isDone: true };
   if (search.found === null)
     throw new ExpectedError(
       'search-time',
-      sentence`Nothing that fits was found within ${Math.max(seconds, secondsToFirst)} s`,
+      sentence`Nothing that fits was found within ${formatDuration(1000 * share.toFirst)}`,
       sentence`give more "seconds", more GPUs, or fix some sizes in "set"`,
     );
   return { best: createDescriber(problem, createEvaluator(problem.request)).plan(search.found.best.point), isDone: false };
@@ -155,6 +190,6 @@ function machineData({
     days: number(days),
     cost: number(cost),
     shortfall,
-    set: plan.sets,
+    set: plan.settings,
   };
 }

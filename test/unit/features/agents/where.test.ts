@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'mocha';
+import { usualDefaults } from '../../../../src/features/agents/core/load';
+import { runTool } from '../../../../src/features/agents/core/run-tool';
+import type { ToolHost } from '../../../../src/features/agents/core/tool';
+
+const samples = path.join(import.meta.dirname, '../../../../media/samples');
+
+/** A host whose clock advances by `tickMs` at each look: the same on every machine. */
+function hostTicking(tickMs: number): ToolHost & { readonly now: () => number } {
+  let now = 0;
+  return {
+    open: (file) => Promise.resolve({ file, text: readFileSync(path.join(samples, file), 'utf8') }),
+    read: () => Promise.reject(new Error('a config.json refers to nothing')),
+    shell: () => Promise.reject(new Error('no script is read')),
+    defaults: usualDefaults,
+    signal: { aborted: false },
+    progress: () => undefined,
+    clock: () => (now += tickMs),
+    now: () => now,
+  };
+}
+
+const asked = { path: 'llama3-8b/config.json', set: { 'training.globalBatch': 64, schedule: '1F1B' } };
+const two = ['H100-80GB:8', 'A100-80GB:8'];
+const where = (input: object, host: ToolHost = hostTicking(5)) => runTool('terapipe_where', { ...asked, on: two, ...input }, host);
+
+interface Row {
+  readonly machine: string;
+  readonly stepMs: number;
+  readonly set: Readonly<Record<string, string | number>>;
+}
+
+describe('machines compared for agents', () => {
+  it('rank by cost only where each has a price, and that is what the answer states', async () => {
+    const { text } = await where({ prices: { 'H100-80GB': 3, 'A100-80GB': 1 } });
+    assert.match(text, /cheapest first/);
+    assert.doesNotMatch(text, /No price/);
+    const some = await where({ prices: { 'H100-80GB': 3 } });
+    assert.match(some.text, /fewest GPU hours first/);
+    assert.match(some.text, /give prices of A100-80GB to rank by cost/);
+  });
+
+  it('have settings that a search takes', async () => {
+    const model = { model_type: 'gpt2', n_layer: 12, n_embd: 256, n_head: 4, n_positions: 256, vocab_size: 1000 };
+    const question = { text: JSON.stringify(model), name: 'config.json', set: asked.set };
+    const { data, text } = await runTool('terapipe_where', { ...question, on: ['H100-80GB:4'] }, hostTicking(0));
+    const [row] = data['machines'] as readonly Row[];
+    assert.deepEqual(row?.set, { 'cluster.gpu': 'H100-80GB', 'cluster.gpusPerNode': 4, 'cluster.nodes': 1 });
+    assert.match(text, /terapipe_search .*"free": \["layout"\]/);
+    const found = await runTool('terapipe_search', { ...question, set: { ...asked.set, ...row.set }, free: ['layout'] }, hostTicking(0));
+    assert.equal(found.data['stepMs'], row.stepMs, found.text);
+  });
+
+  it('are refused a budget without a price, and report to which it was not applied', async () => {
+    const { isError, text } = await where({ tokens: 1e12, budget: 1e5 });
+    assert.equal(isError, true);
+    assert.match(text, /budget needs the price/);
+    const some = await where({ tokens: 1e12, budget: 1e9, prices: { 'H100-80GB': 3 } });
+    assert.match(some.text, /budget was not applied to A100-80GB/);
+  });
+
+  it('are at most ten, whatever is written for one', async () => {
+    const { isError, text } = await where({ on: ['H100-80GB:8,A100-80GB:8'] });
+    assert.equal(isError, true, text);
+    assert.equal((await where({ on: ['H100-80GB,A100-80GB'] })).isError, true);
+  });
+
+  it('share the time of one answer', async () => {
+    const on = [8, 16, 32, 64, 128, 256].map((gpus) => `H100-80GB:${gpus}`);
+    // Of six seconds each nothing would be found either, after 36.
+    const host = hostTicking(500);
+    const { data } = await where({ on }, host);
+    assert.equal((data['notPlanned'] as readonly unknown[]).length, on.length);
+    assert.ok(host.now() < 24_000, `${host.now()} ms`);
+  });
+});
