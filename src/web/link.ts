@@ -40,9 +40,12 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 function isFile(value: unknown): value is readonly [string, string] {
-  return (
-    Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && value[0].length < 1000 && typeof value[1] === 'string'
-  );
+  return Array.isArray(value) && value.length === 2 && isPath(value[0]) && typeof value[1] === 'string';
+}
+
+/** A path that a URI can hold: half of a character (a lone surrogate) has none. */
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && value.length < 1000 && !/\p{Surrogate}/u.test(value);
 }
 
 async function collect(stream: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array<ArrayBuffer>> {

@@ -94,12 +94,12 @@ function display(file: string): void {
   editor.value = files.all().get(file) ?? '';
 }
 
-/** Opens files; what was open before is closed. */
-function open(opened: LinkedFiles): void {
+/** Opens files; what was open before is closed. @returns whether one of them is a config. */
+function open(opened: LinkedFiles): boolean {
   const first = firstConfig(opened);
   if (first === null) {
     status.textContent = opened.length === 0 ? 'There is no file to read.' : `${opened[0]?.[0] ?? ''} is not a config that TeraPipe reads.`;
-    return;
+    return false;
   }
   try {
     files.clear();
@@ -107,12 +107,13 @@ function open(opened: LinkedFiles): void {
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
     status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
-    return;
+    return false;
   }
   status.textContent = '';
   document.body.dataset['screen'] = 'work';
   host.show(fileUri(first.path), first.format);
   display(fileUri(first.path));
+  return true;
 }
 
 function openText(text: string): void {
@@ -168,7 +169,8 @@ async function copyLink(): Promise<void> {
 
 async function openLink(): Promise<void> {
   const linked = await fromFragment(location.hash);
-  if (linked !== null) open(linked);
+  // The screen of a plan is there already where figures are waited for.
+  if (linked !== null && !open(linked) && host.shown() === null) goToStart();
 }
 
 function keepForLater(): void {

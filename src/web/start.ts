@@ -17,11 +17,15 @@ async function start(): Promise<void> {
   const figures = linked === null ? null : askFirst(linked);
   if (document.readyState === 'loading') await new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve));
   followTheme();
+  let isLoaded = false;
   if (figures !== null) {
     document.body.dataset['screen'] = 'work';
-    await Promise.race([figures.then(show), new Promise((resolve) => setTimeout(resolve, longestWaitMs))]);
+    // Once the page is there, it shows its own, which may be of another config.
+    const shown = figures.then((text) => (isLoaded ? undefined : show(text)));
+    await Promise.race([shown, new Promise((resolve) => setTimeout(resolve, longestWaitMs))]);
   }
   await import('./main');
+  isLoaded = true;
 }
 
 function show(figures: string | null): void {

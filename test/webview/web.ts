@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { injectAxe, runAxe } from './axe';
+import { toFragment } from '../../src/web/link';
 import type { Stage } from './browser';
 import { planned, startSite, type Site } from './site';
 
@@ -236,6 +237,29 @@ export const webCases: readonly WebCase[] = [
     const saving = page.waitForEvent('download');
     await page.locator('.web-choose button', { hasText: 'Megatron-LM' }).click();
     assert.match(await readFile(await (await saving).path(), 'utf8'), /--pipeline-model-parallel-size/);
+  }),
+  webCase('a link that holds nothing to plan leads to the start screen, with the reason', async (site, newVisitor) => {
+    const links = { 'not a config': [['notes.txt', 'lr 3e-4']], damaged: [['\ud800.json', '{}']] } as const;
+    for (const [reason, files] of Object.entries(links)) {
+      const { page } = await newVisitor(site.url + (await toFragment(files)));
+      await page.locator('#status', { hasText: reason }).waitFor();
+      await page.locator('body[data-screen=start] #paste').waitFor();
+    }
+  }),
+  webCase('first figures of a link that come late are not shown', async (site, newVisitor) => {
+    const { page } = await newVisitor('about:blank');
+    let held = 0;
+    await page.route('**/planner.js', async (route) => {
+      held += 1;
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      await route.continue();
+    });
+    await page.goto(site.url + (await toFragment([['config.json', await readFile(sample, 'utf8')]])));
+    await page.locator('#plan:enabled').waitFor({ state: 'attached' });
+    await page.locator('#home').click();
+    await page.waitForTimeout(6000);
+    assert.ok(held > 0);
+    assert.equal(await page.locator('#first').innerText(), '');
   }),
   webCase('a link is planned again without a network', async (site, newVisitor) => {
     const { page } = await newVisitor(site.url);
