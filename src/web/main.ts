@@ -169,7 +169,7 @@ async function copyLink(): Promise<void> {
 
 async function openLink(): Promise<void> {
   const linked = await fromFragment(location.hash);
-  // The screen of a plan is there already where figures are waited for.
+  // Where figures are waited for, the screen of a plan is shown already.
   if (linked !== null && !open(linked) && host.shown() === null) goToStart();
 }
 

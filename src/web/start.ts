@@ -20,7 +20,7 @@ async function start(): Promise<void> {
   let isLoaded = false;
   if (figures !== null) {
     document.body.dataset['screen'] = 'work';
-    // Once the page is there, it shows its own, which may be of another config.
+    // Once the page has loaded, it shows its own, which may be of another config.
     const shown = figures.then((text) => (isLoaded ? undefined : show(text)));
     await Promise.race([shown, new Promise((resolve) => setTimeout(resolve, longestWaitMs))]);
   }
