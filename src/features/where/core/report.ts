@@ -4,7 +4,7 @@ import { usedText, verdictText } from '../../../core/memory-model/verdict';
 import type { Report, ReportBlock } from '../../../core/report';
 import { sentence, type Sentence, type Value } from '../../../core/sentence';
 import type { FoundPlan, Unplanned } from './plan-machines';
-import type { RankedMachine, Shortfall } from './rank';
+import { ranksByCost, type RankedMachine, type Shortfall } from './rank';
 
 interface WhereReport {
   readonly ranked: readonly RankedMachine<FoundPlan>[];
@@ -20,9 +20,9 @@ interface WhereReport {
 /** Machines in the order in which they rank, the one that is proposed first. */
 export function whereReport({ ranked, unplanned, tokens, isAll, withoutPrices }: WhereReport): Report {
   return {
-    headline: bestText(ranked[0], tokens),
+    headline: bestText(ranked[0], tokens, ranksByCost(ranked)),
     blocks: [machineBlock(ranked, isAll), { title: sentence`Not planned`, rows: unplanned.map(unplannedRow), left: [1] }],
-    notes: withoutPrices === null || ranked.length === 0 ? [] : [withoutPrices],
+    notes: ranked.length === 0 || ranksByCost(ranked) ? [] : [withoutPrices ?? unpricedText(ranked)],
   };
 }
 
@@ -32,7 +32,7 @@ const shortfallTexts: Readonly<Record<Shortfall, Sentence>> = {
   'too-slow': sentence`takes too long`,
 };
 
-function bestText(best: RankedMachine<FoundPlan> | undefined, tokens: number | null): Sentence {
+function bestText(best: RankedMachine<FoundPlan> | undefined, tokens: number | null, isByCost: boolean): Sentence {
   if (best === undefined) return sentence`Nothing was planned on any of these machines.`;
   const { plan, machine, shortfall, cost } = best;
   const { point, name } = plan.result.best;
@@ -40,7 +40,12 @@ function bestText(best: RankedMachine<FoundPlan> | undefined, tokens: number | n
   const days = tokens === null ? step : sentence`${step}; ${formatCount(tokens)} tokens in ${daysText(best.days)}`;
   const what = tokens === null || cost === null ? days : sentence`${days}, cost ${formatCount(Math.round(cost))}`;
   if (shortfall !== null) return sentence`None meets what is asked. Nearest is ${what}: ${shortfallTexts[shortfall]}.`;
-  return best.price === null ? sentence`Fewest GPU hours: ${what}.` : sentence`Cheapest: ${what}.`;
+  return isByCost ? sentence`Cheapest: ${what}.` : sentence`Fewest GPU hours: ${what}.`;
+}
+
+function unpricedText(ranked: readonly RankedMachine[]): Sentence {
+  const names = [...new Set(ranked.filter(({ price }) => price === null).map(({ machine }) => machine.name))].join(', ');
+  return sentence`Machines rank by GPU hours: there is no price for ${names}.`;
 }
 
 function daysText(days: number | null): string {

@@ -55,6 +55,12 @@ describe('terapipe where', () => {
     assert.match(tight.out, /^None meets what is asked\. Nearest is .*: over budget\.$/m);
   });
 
+  it('states that it ranks by GPU hours where a machine has no price', async () => {
+    const { out } = await terapipe.run(['where', config, '--on', 'H100-80GB:8,A100-80GB:8', '--prices', 'H100-80GB=2.5']);
+    assert.match(out, /^Fewest GPU hours: /);
+    assert.match(out, /rank by GPU hours: there is no price for A100-80GB/);
+  });
+
   it('keeps the other rows where one machine has part of a node', async () => {
     const { machines, notPlanned } = await where('--on', 'H100-80GB:12,H100-80GB:8');
     assert.deepEqual(machines.map(({ gpus }) => gpus), [8]); // prettier-ignore
