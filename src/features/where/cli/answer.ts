@@ -1,5 +1,6 @@
 import type { SearchKey } from '../../../core/domain/layout-choices';
 import type { Run } from '../../../core/run/run';
+import { ExpectedError } from '../../../core/errors';
 import { say, sentence } from '../../../core/sentence';
 import { settingTexts } from '../../../core/terapipe/overrides';
 import type { Answer } from '../../../cli/answer';
@@ -31,6 +32,8 @@ interface Asked extends Pick<Limits, 'budget' | 'days'> {
 export async function whereAnswer(line: Line, asked: Asked, terminal: Terminal, texts: Map<string, string>): Promise<Answer> {
   const machines = asked.on === null ? usualMachines.map(machineNamed) : parseMachines(asked.on);
   const prices = await namedPrices(asked.prices, texts);
+  if (asked.budget !== null && machines.every((machine) => gpuHourPrice(prices, machine) === null))
+    throw new ExpectedError('where-prices', sentence`A budget needs the price of a machine`, sentence`give --prices of these machines`);
   const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
   const { run } = config;
   const tokens = run.training.tokens?.value ?? null;

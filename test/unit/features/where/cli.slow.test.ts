@@ -73,6 +73,8 @@ describe('terapipe where', () => {
     assert.match(unknown.err, /is not a GPU preset; did you mean/);
     const price = await terapipe.run(['where', config, '--prices', 'H100-80GB=cheap']);
     assert.match(price.err, /"H100-80GB" has no price; give it a number above 0/);
+    const budget = await terapipe.run(['where', config, '--on', 'H100-80GB:8', '--tokens', '1B', '--budget', '1k']);
+    assert.match(budget.err, /A budget needs the price of a machine/);
     const days = await terapipe.run(['where', config, '--days', 'soon']);
     assert.match(days.err, /--days is "soon"/);
   });
