@@ -108,22 +108,23 @@ class Launch(unittest.TestCase):
             self.assertIsInstance(each, RankFailed)
             self.assertIn("the ranks have different plans or options", str(each))
 
-    def test_interrupt_ends_all(self) -> None:
+    def running(self, stderr: int) -> subprocess.Popen[str]:
+        """A long run that has done a step."""
         command = [sys.executable, TRAIN, self.plan, "--steps", "1000000", "--device", "cpu"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            while process.stdout.readline().startswith("step 0") is False and process.poll() is None:
-                pass
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        assert process.stdout is not None
+        while process.stdout.readline().startswith("step 0") is False and process.poll() is None:
+            pass
+        return process
+
+    def test_interrupt_ends_all(self) -> None:
+        with self.running(stderr=subprocess.PIPE) as process:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=LIMIT)
         self.assertEqual((process.returncode, errors), (130, "terapipe: ended by SIGINT\n"))
 
     def test_ranks_end_with_a_launcher_that_was_killed(self) -> None:
-        command = [sys.executable, TRAIN, self.plan, "--steps", "1000000", "--device", "cpu"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-            assert process.stdout is not None
-            while process.stdout.readline().startswith("step 0") is False and process.poll() is None:
-                pass
+        with self.running(stderr=subprocess.DEVNULL) as process:
             process.kill()
             # they have the other end of the pipe
             process.communicate(timeout=LIMIT)

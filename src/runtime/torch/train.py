@@ -31,7 +31,7 @@ from terapipe_torch.pytorch_schedule import PyTorchPipeline
 from terapipe_torch.start_here import start_here
 from terapipe_torch.trace import Trace
 from terapipe_torch.training import Trainer
-from terapipe_torch.waiting import set_limit
+from terapipe_torch.waiting import limit, set_limit
 from terapipe_torch.weights.load import Weights
 from terapipe_torch.weights.save import save_weights
 
@@ -82,7 +82,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--cache", metavar="DIR", help="elastic.json: disk for outputs of frozen layers that memory does not hold")
     parser.add_argument("--by-rule", action="store_true", help="elastic.json: freeze by its rule as the run goes, not as planned")
-    parser.add_argument("--timeout", type=_seconds, default=600, metavar="SECONDS", help="how long a rank waits for another (600)")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=limit().total_seconds(),
+        metavar="SECONDS",
+        help="how long a rank waits for another (%(default)g)",
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser
 

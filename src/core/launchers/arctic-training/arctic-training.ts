@@ -1,9 +1,9 @@
-import type { GivenAdapters } from '../../run/adapters';
 import { byDefault } from '../../domain/located';
 import type { Facts, LauncherFile } from '../../run/facts';
-import { count, names, on, share } from '../../languages/reads';
+import { count, on } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml } from '../../languages/yaml/document';
+import { peftSection } from '../tables/adapters';
 import { row, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile, policyOnly } from '../tables/launcher-file';
@@ -72,18 +72,5 @@ function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   if (type?.source.kind === 'file' && !trainers.has(type.value)) {
     return { adapters: { place: type.source.place, name: `type: ${type.value}`, unlike: type.value } };
   }
-  const kind = reader.one('model.peft_config.peft_type', word);
-  if (kind?.source.kind !== 'file') return {};
-  const rank = reader.one('model.peft_config.r', count(1));
-  const targets = reader.one('model.peft_config.target_modules', names);
-  const dropout = reader.one('model.peft_config.lora_dropout', share);
-  const adapters: GivenAdapters = {
-    place: kind.source.place,
-    name: 'model.peft_config',
-    ...(/^lora$/i.test(kind.value) ? {} : { unlike: kind.value }),
-    ...(rank && { rank }),
-    ...(targets && targets.value.length > 0 && { targets }),
-    ...(dropout && { dropout }),
-  };
-  return { adapters };
+  return peftSection(reader);
 }

@@ -1,12 +1,12 @@
 import { byDefault } from '../../domain/located';
-import { count, fixed, names, on, positiveNumber, share } from '../../languages/reads';
+import { count, fixed, on, positiveNumber } from '../../languages/reads';
 import { keysOfSize } from '../../huggingface/families';
 import { createResolver } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
-import type { GivenAdapters } from '../../run/adapters';
 import type { Facts, LauncherFile, Program } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { fsdpStage } from '../accelerate/accelerate';
+import { peftSection } from '../tables/adapters';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, attentionRows, knownWord, pathWord, sizeUnlessOpen, word } from '../tables/reads';
@@ -108,7 +108,7 @@ export function readLlmFoundry(file: string, text: string): LauncherFile {
   return {
     ...launcherFile(document, 'llm-foundry', facts, reader),
     ...(!isSharded && { program: onDdp }),
-    ...readAdapters(reader),
+    ...peftSection(reader),
     ...(isMpt && mptLeftOut(reader)),
     modelFiles: isMpt || facts.flavor === undefined ? [] : [facts.flavor],
   };
@@ -161,21 +161,3 @@ function mptLeftOut(reader: KeyReader): Pick<LauncherFile, 'leftOut'> {
 }
 
 const anyMap: NodeRead<true> = { ofNode: ({ kind }) => (kind === 'map' ? { value: true } : { silent: true }) };
-
-/** LoRA of peft. */
-function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
-  const kind = reader.one('model.peft_config.peft_type', word);
-  if (kind?.source.kind !== 'file') return {};
-  const rank = reader.one('model.peft_config.r', count(1));
-  const targets = reader.one('model.peft_config.target_modules', names);
-  const dropout = reader.one('model.peft_config.lora_dropout', share);
-  const adapters: GivenAdapters = {
-    place: kind.source.place,
-    name: 'model.peft_config',
-    ...(/^lora$/i.test(kind.value) ? {} : { unlike: kind.value }),
-    ...(rank && { rank }),
-    ...(targets && targets.value.length > 0 && { targets }),
-    ...(dropout && { dropout }),
-  };
-  return { adapters };
-}

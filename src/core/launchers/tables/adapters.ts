@@ -2,8 +2,11 @@ import type { Located } from '../../domain/located';
 import { count, names, on, share, type FlagRead } from '../../languages/reads';
 import { own } from '../../records';
 import { allLinear, coreModules, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
+import type { LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
+import type { KeyReader } from './keys';
 import { flagFact, type LocatedFlag } from './located-flag';
+import { word } from './reads';
 
 /** What libraries take that are started by files of several formats. */
 export const libraryDefaults = {
@@ -113,4 +116,22 @@ function readQuantizationBits(
   if (bits?.value === 4 || bits?.value === 8) return { value: bits.value, source: bits.source };
   if (four !== undefined) return { value: 4, source: four.source };
   return eight === undefined ? undefined : { value: 8, source: eight.source };
+}
+
+/** LoRA of a YAML's `model.peft_config`, which has the fields of peft's `LoraConfig`. */
+export function peftSection(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const kind = reader.one('model.peft_config.peft_type', word);
+  if (kind?.source.kind !== 'file') return {};
+  const rank = reader.one('model.peft_config.r', count(1));
+  const targets = reader.one('model.peft_config.target_modules', names);
+  const dropout = reader.one('model.peft_config.lora_dropout', share);
+  const adapters: GivenAdapters = {
+    place: kind.source.place,
+    name: 'model.peft_config',
+    ...(/^lora$/i.test(kind.value) ? {} : { unlike: kind.value }),
+    ...(rank && { rank }),
+    ...(targets && targets.value.length > 0 && { targets }),
+    ...(dropout && { dropout }),
+  };
+  return { adapters };
 }

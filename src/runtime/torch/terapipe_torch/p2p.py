@@ -28,7 +28,8 @@ def _edge_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, in
 def connected_groups(mesh: Mesh, edges: list[tuple[int, int]]) -> dict[tuple[int, int], dist.ProcessGroup]:
     """
     A group for each edge, with one message over it, in an order that all ranks share. NCCL connects two ranks in their
-    first message, and holds the host until both have begun: two ranks that first post receives wait for each other forever.
+    first message, and holds the host until both have begun: two ranks that first post receives wait for each other forever
+    (docs/runtime.md, On GPUs).
     """
     groups = pair_groups(mesh, edges)
     message = torch.zeros(1, device=mesh.device)

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent import futures
 from typing import TypeVar
 
 import torch.distributed as dist
@@ -19,7 +20,7 @@ _limit = [datetime.timedelta(minutes=10)]
 # process number of what starts ranks, which may be gone when they look for it
 PARENT = "TERAPIPE_PARENT"
 # seconds between two counts of what rank 0 does, and how long it waits at the end for ranks that see it late
-_count_s, _part_s = 1.0, 10.0
+_count_s, _leave_s = 1.0, 10.0
 # seconds between two looks at the process that started this one
 _look_s = 1.0
 
@@ -41,23 +42,20 @@ def new_group(ranks: Sequence[int] | None = None, backend: str | None = None) ->
 
 def within(seconds: float, ask: Callable[[], Answer]) -> Answer:
     """What `ask` returns. Raises TimeoutError after `seconds`, for a store whose host hangs: not all of its calls have a timeout."""
-    answers: list[tuple[Answer | None, Exception | None]] = []
+    answer: futures.Future[Answer] = futures.Future()
 
     def run() -> None:
         try:
-            answers.append((ask(), None))
+            answer.set_result(ask())
         except Exception as error:
-            answers.append((None, error))
+            answer.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not answers:
-        raise TimeoutError(f"no answer for {seconds:g} s")
-    answer, error = answers[0]
-    if error is not None:
-        raise error
-    return answer  # type: ignore[return-value]
+    # not a thread of a pool, which Python waits for at its end
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except futures.TimeoutError as error:
+        raise TimeoutError(f"no answer for {seconds:g} s") from error
 
 
 def end_with_parent() -> None:
@@ -99,11 +97,11 @@ class IdleRanks:
         elif is_idle:
             self._wait(name)
 
-    def part(self) -> None:
+    def leave(self) -> None:
         """At the end of a run, by all ranks: the store ends with rank 0 where no launcher has it."""
-        self._store.add("parted", 1)
+        self._store.add("left", 1)
         begin = time.monotonic()
-        while dist.get_rank() == 0 and self._store.add("parted", 0) < dist.get_world_size() and time.monotonic() - begin < _part_s:
+        while dist.get_rank() == 0 and self._store.add("left", 0) < dist.get_world_size() and time.monotonic() - begin < _leave_s:
             time.sleep(0.01)
 
     def _wait(self, name: str) -> None:

@@ -1,27 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, it } from 'mocha';
-import { usualDefaults } from '../../../../src/features/agents/core/load';
 import { runTool } from '../../../../src/features/agents/core/run-tool';
 import type { ToolHost } from '../../../../src/features/agents/core/tool';
-
-const samples = path.join(import.meta.dirname, '../../../../media/samples');
-
-/** A host whose clock advances by `tickMs` at each look: the same on every machine. */
-function hostTicking(tickMs: number): ToolHost & { readonly now: () => number } {
-  let now = 0;
-  return {
-    open: (file) => Promise.resolve({ file, text: readFileSync(path.join(samples, file), 'utf8') }),
-    read: () => Promise.reject(new Error('a config.json refers to nothing')),
-    shell: () => Promise.reject(new Error('no script is read')),
-    defaults: usualDefaults,
-    signal: { aborted: false },
-    progress: () => undefined,
-    clock: () => (now += tickMs),
-    now: () => now,
-  };
-}
+import { hostTicking } from './ticking-host';
 
 const asked = { path: 'llama3-8b/config.json', set: { 'training.globalBatch': 64, schedule: '1F1B' } };
 const two = ['H100-80GB:8', 'A100-80GB:8'];

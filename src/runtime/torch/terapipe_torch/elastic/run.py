@@ -74,7 +74,7 @@ class ElasticRun:
         self._open_cache()
         while self.progress.epoch < self.plan.epochs:
             self._epoch()
-        self.idle_ranks.part()
+        self.idle_ranks.leave()
         return self.records
 
     def change(self, shape: Shape, resumed: bool = False) -> None:
