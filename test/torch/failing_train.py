@@ -2,16 +2,18 @@
 train.py with a rank, or all, that fails: python failing_train.py KIND RANK PLACE plan.json [options]. Places are actions of
 a pipeline; "save N" before index.json of a checkpoint is written; "file N" in the middle of a rank's file; "step N" of a run that freezes
 layers; "groups" after new pipelines have theirs; a part of the model that they received; "weights" before the trained ones are written;
-"after S" seconds, wherever it is then. KIND is raise, stop or kill.
+"call N": its N-th call of any function, Python's or C's, wherever that is. KIND is raise, stop or kill.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
-import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src/runtime/torch"))
@@ -56,10 +58,19 @@ def fail_at(kind: str, rank: str, place: str) -> None:
     failing(train, "save_weights", lambda *_: "weights")
     failing(elastic_run, "move_state", lambda *_: "groups")
     _half_a_file(fail)
-    if place.startswith("after ") and rank in ("all", os.environ["RANK"]):
-        timer = threading.Timer(float(place.split()[1]), os.kill, (os.getpid(), signal.SIGKILL))
-        timer.daemon = True
-        timer.start()
+    if place.startswith("call ") and rank in ("all", os.environ["RANK"]):
+        _fail_at_call(int(place.split()[1]), lambda: fail(place))
+
+
+def _fail_at_call(number: int, fail: Callable[[], None]) -> None:
+    """Moments are counted in calls: seconds after which a slow machine still starts are those in which a fast one has ended."""
+    calls = itertools.count(1)
+
+    def count(_frame: FrameType | None, event: str, _function: Any) -> None:
+        if event in ("call", "c_call") and next(calls) == number:
+            fail()
+
+    sys.setprofile(count)
 
 
 def _half_a_file(fail: Any) -> None:

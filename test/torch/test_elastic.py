@@ -463,10 +463,11 @@ class Killed(unittest.TestCase):
         options = self.options(here, "--save-every", "1")
         codes = []
         for _ in range(8):
-            failure = ("kill", draw.choice(["0", "1", "2", "3", "all"]), f"after {draw.uniform(0.1, 2.5):.3f}")
+            # a start makes about 40,000 calls before its first step, and 30,000 in a step
+            failure = ("kill", draw.choice(["0", "1", "2", "3", "all"]), f"call {draw.randrange(1, 120_000)}")
             codes.append(start_ranks(plan.world, options, failure))
             self.assertIn(codes[-1], (-signal.SIGKILL, 1, 0), failure)
-        self.assertTrue(any(codes))
+        self.assertGreaterEqual(sum(code != 0 for code in codes), 4, codes)
         self.assertEqual(start_ranks(plan.world, options), 0)
         self.assertEqual(self.steps(here / "steps.jsonl"), self.unbroken(plan))
 
