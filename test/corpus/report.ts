@@ -231,7 +231,7 @@ function printPlanned(reads: readonly Read[]): void {
   const reasons = new Map<string, string[]>();
   for (const { file, planned: reason } of runs) if (typeof reason === 'string') reasons.set(reason, [...(reasons.get(reason) ?? []), file]);
   for (const [reason, files] of [...reasons].sort((a, b) => b[1].length - a[1].length).slice(0, 20))
-    console.log(`  ${String(files.length).padStart(5)} ${reason} (${files[0] ?? ''})`);
+    console.log(`  ${String(files.length).padStart(5)} ${reason} (${(isListed ? files : files.slice(0, 1)).join(', ')})`);
 }
 
 function percent(part: number, whole: number): string {

@@ -83,6 +83,16 @@ const qwen35 = {
 };
 const qwen35Experts = { ...qwen35, model_type: 'qwen3_5_moe_text', num_key_value_heads: 2 };
 
+const mpt = {
+  model_type: 'mpt',
+  expansion_ratio: 4,
+  vocab_size: 50432,
+  no_bias: true,
+  learned_pos_emb: false,
+  attn_config: { alibi: true },
+};
+const gptNeo = { model_type: 'gpt_neo', vocab_size: 50257, max_position_embeddings: 2048, window_size: 256 };
+
 function gpt2Config(layers: number, hidden: number, heads: number): object {
   return { model_type: 'gpt2', n_layer: layers, n_embd: hidden, n_head: heads, n_positions: 1024, vocab_size: 50257 };
 }
@@ -124,6 +134,46 @@ export const hubConfigs: Readonly<Record<string, object>> = {
     intermediate_size: 20480,
     num_hidden_layers: 62,
     hybrid_override_pattern: 'M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M*-M-M-M-M-',
+  },
+  'qwen3.5-0.8b': {
+    ...qwen35,
+    num_hidden_layers: 24,
+    hidden_size: 1024,
+    num_attention_heads: 8,
+    num_key_value_heads: 2,
+    intermediate_size: 3584,
+    linear_num_value_heads: 16,
+    tie_word_embeddings: true,
+  },
+  'qwen3.5-2b': {
+    ...qwen35,
+    num_hidden_layers: 24,
+    hidden_size: 2048,
+    num_attention_heads: 8,
+    num_key_value_heads: 2,
+    intermediate_size: 6144,
+    linear_num_value_heads: 16,
+    tie_word_embeddings: true,
+  },
+  'qwen3.5-27b': {
+    ...qwen35,
+    num_hidden_layers: 64,
+    hidden_size: 5120,
+    num_attention_heads: 24,
+    num_key_value_heads: 4,
+    intermediate_size: 17408,
+    linear_num_value_heads: 48,
+  },
+  'qwen3.5-122b-a10b': {
+    ...qwen35Experts,
+    num_hidden_layers: 48,
+    hidden_size: 3072,
+    num_attention_heads: 32,
+    num_experts: 256,
+    num_experts_per_tok: 8,
+    moe_intermediate_size: 1024,
+    shared_expert_intermediate_size: 1024,
+    linear_num_value_heads: 64,
   },
   'qwen3.5-4b': {
     ...qwen35,
@@ -212,28 +262,32 @@ export const hubConfigs: Readonly<Record<string, object>> = {
   'ministral-3-8b': plainConfig('ministral3', [34, 4096, 32, 8, 128, 14336, 131072, false], 262144),
   'ministral-3-14b': plainConfig('ministral3', [40, 5120, 32, 8, 128, 16384, 131072, false], 262144),
   'olmo-3-7b': { ...plainConfig('olmo3', [32, 4096, 32, 32, 128, 11008, 100278, false]), sliding_window: 4096 },
+  'olmo-3-32b': { ...plainConfig('olmo3', [64, 5120, 40, 8, 128, 27648, 100278, false]), sliding_window: 4096 },
+  'olmo-hybrid-7b': plainConfig('olmo_hybrid', [32, 3840, 30, 30, 128, 11008, 100352, false]),
+  'mpt-30b': { ...mpt, n_layers: 48, d_model: 7168, n_heads: 64, max_seq_len: 8192 },
+  'falcon-7b': {
+    model_type: 'falcon',
+    num_hidden_layers: 32,
+    hidden_size: 4544,
+    num_attention_heads: 71,
+    multi_query: true,
+    vocab_size: 65024,
+  },
+  'gpt-neo-1.3b': {
+    ...gptNeo,
+    num_layers: 24,
+    hidden_size: 2048,
+    num_heads: 16,
+    attention_types: [[['global', 'local'], 12]],
+  },
   'falcon3-1b': plainConfig('llama', [18, 2048, 8, 4, 256, 8192, 131072, false], 4096),
   'falcon3-3b': plainConfig('llama', [22, 3072, 12, 4, 256, 9216, 131072, false], 32768),
-  'mpt-7b': {
-    model_type: 'mpt',
-    n_layers: 32,
-    d_model: 4096,
-    n_heads: 32,
-    expansion_ratio: 4,
-    max_seq_len: 2048,
-    vocab_size: 50432,
-    no_bias: true,
-    learned_pos_emb: false,
-    attn_config: { alibi: true },
-  },
+  'mpt-7b': { ...mpt, n_layers: 32, d_model: 4096, n_heads: 32, max_seq_len: 2048 },
   'gpt-neo-125m': {
-    model_type: 'gpt_neo',
+    ...gptNeo,
     num_layers: 12,
     hidden_size: 768,
     num_heads: 12,
-    vocab_size: 50257,
-    max_position_embeddings: 2048,
-    window_size: 256,
     attention_types: [[['global', 'local'], 6]],
   },
   'codellama-7b': plainConfig('llama', [32, 4096, 32, 32, 128, 11008, 32016, false], 16384),

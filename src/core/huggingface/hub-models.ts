@@ -1,4 +1,5 @@
 import type { ModelDetails } from '../domain/settings/model-details';
+import { hubPositions } from './hub-positions';
 import { hubSizes } from './hub-sizes';
 import { own } from '../records';
 
@@ -34,8 +35,34 @@ const languageModels: Readonly<Record<string, string>> = {
   'ministral-3-3b': 'ministral-3-3b',
   'ministral-3-8b': 'ministral-3-8b',
   'ministral-3-14b': 'ministral-3-14b',
+  'qwen3-omni-30b-a3b': 'qwen3-omni-30b-a3b',
+  'qwen2.5-omni-3b': 'qwen2.5-3b',
+  'kimi-vl-a3b': 'moonlight-16b-a3b',
+  'kimi-k2.5': 'kimi-k2',
+  'glm-4.5v': 'glm-4.5-air',
+  'internvl3-2b': 'qwen2.5-1.5b',
+  'internvl3-8b': 'qwen2.5-7b',
+  'internvl3-14b': 'qwen2.5-14b',
+  'internvl3-38b': 'qwen2.5-32b',
+  'internvl3-78b': 'qwen2.5-72b',
+  'internvl3_5-4b': 'qwen3-4b',
+  'internvl3_5-8b': 'qwen3-8b',
+  'internvl3_5-14b': 'qwen3-14b',
+  'internvl3_5-30b-a3b': 'qwen3-30b-a3b',
+  'internvl3_5-38b': 'qwen3-32b',
+  'llava-onevision-1.5-4b': 'qwen3-4b',
+  'llava-onevision-1.5-8b': 'qwen3-8b',
+  'llama-4-scout-17b-16e': 'llama-4-scout-17b-16e',
+  'llama-4-maverick-17b-128e': 'llama-4-maverick-17b-128e',
+  'qwen3.5-0.8b': 'qwen3.5-0.8b',
+  'qwen3.5-2b': 'qwen3.5-2b',
   'qwen3.5-4b': 'qwen3.5-4b',
   'qwen3.5-9b': 'qwen3.5-9b',
+  'qwen3.5-27b': 'qwen3.5-27b',
+  'qwen3.6-27b': 'qwen3.5-27b',
+  'qwen3.8-27b': 'qwen3.5-27b',
+  'qwen3.6-35b-a3b': 'qwen3.5-35b-a3b',
+  'qwen3.5-122b-a10b': 'qwen3.5-122b-a10b',
   'smolvlm-2.2b': 'smollm2-1.7b',
   'qwen3.5-35b-a3b': 'qwen3.5-35b-a3b',
   'qwen3.5-397b-a17b': 'qwen3.5-397b-a17b',
@@ -47,21 +74,47 @@ const otherNames: Readonly<Record<string, string>> = {
   'zephyr-7b-gemma': 'gemma-7b',
   'seed-oss': 'seed-oss-36b',
   'olmo-3-1025-7b': 'olmo-3-7b',
+  'olmo-3-1125-32b': 'olmo-3-32b',
+  'olmo-hybrid-7b': 'olmo-hybrid-7b',
+  'olmo-hybrid-instruct-dpo-7b': 'olmo-hybrid-7b',
+  'olmo-hybrid-instruct-sft-7b': 'olmo-hybrid-7b',
+  'olmo-hybrid-think-sft-7b': 'olmo-hybrid-7b',
+  'olmo-3.2-hybrid-7b': 'olmo-hybrid-7b',
+  'olmo-7b-0424': 'olmo-1.7-7b',
+  'qwq-32b': 'qwen2.5-32b',
+  'qwen2.5-math-prm-7b': 'qwen2.5-7b',
+  'deepseek-r1-qwen3-8b': 'qwen3-8b',
+  'intellect-3': 'glm-4.5-air',
+  'glm-5.2': 'glm-5',
+  'tulu-2-7b': 'llama-2-7b',
+  'tulu-2-13b': 'llama-2-13b',
+  'tulu-2-70b': 'llama-2-70b',
+  'llama-3.1-nemotron-nano-8b-v1': 'llama-3.1-8b',
+  'tinyllama_v1.1': 'tinyllama-1.1b',
+  'functiongemma-270m': 'gemma-3-270m',
 };
 
 /** What shows that a model was trained further, with the sizes that it had: `Llama-3-8b-sft-mixture`. */
-const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo)(?:-|$)/;
+const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)/;
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
 
 /** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
-  const folder = /^(?:[~.]*\/.*\/|[~.]*\/)([\w.-]+)\/?$/.exec(name.slice(0, 1000))?.[1];
+  const folder =
+    /^(?:[~.]*\/.*\/|[~.]*\/|(?:models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves)\/)([\w.-]+)\/?$/.exec(
+      name.slice(0, 1000),
+    )?.[1];
   const plain = folder === undefined ? plainModelName(name) : nameBefore(folder);
   const home = folder === undefined ? 'hub' : 'preset';
-  return { name: folder ?? name, home, config: findHubSizes(plain), ...(Object.hasOwn(languageModels, plain) && { isPart: true }) };
+  return {
+    name: folder ?? name,
+    home,
+    config: findHubSizes(plain),
+    ...(Object.hasOwn(languageModels, sizedName(plain)) && { isPart: true }),
+  };
 }
 
 /**
@@ -77,16 +130,28 @@ function plainModelName(name: string): string {
   return nameBefore(owners.exec(name)?.[1] ?? '');
 }
 
-/** A name without the parts that do not affect sizes. */
+/** A name without the parts that affect neither sizes nor positions: Qwen3 of July 2025 has other positions. */
 function plainName(name: string): string {
+  const plain = withoutVariant(name);
+  return /^qwen3-.*-2507(?:-|$)/i.test(name) ? `${plain}${ofJuly}` : plain;
+}
+
+const ofJuly = '-2507';
+
+function withoutVariant(name: string): string {
   return name
     .toLowerCase()
     .replace(/^meta-/, '')
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
-    .replace(/^(mistral-nemo)-(?:instruct|base)/, '$1')
+    .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
     .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
     .replace(/^mistral-7b-(?:instruct-)?v0\.[12]$/, 'mistral-7b-of-2023')
-    .replace(/(?:-(?:instruct|base|thinking|chat|sft|dpo|hf|it|pt|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]))+$/, '');
+    .replace(/^(pythia-.*)-deduped$/, '$1')
+    .replace(/^deepseek-r1-0528-qwen3/, 'deepseek-r1-qwen3')
+    .replace(
+      /(?:-(?:instruct|base|thinking|chat|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
+      '',
+    );
 }
 
 /** The same by the name that files of launchers have for it: `llama3.1_70B.yaml`, `qwen3_32b_pretrain_config`. */
@@ -102,8 +167,16 @@ export function familiarModel(name: string): string | null {
   return findHubSizes(base);
 }
 
-function findHubSizes(name: string): string | null {
-  return hubSizes(own(otherNames, name) ?? own(languageModels, name) ?? name);
+/** The text of the config.json of a model by its plain name (`qwen2.5-7b`), with its positions; null for an unknown one. */
+export function findHubSizes(name: string): string | null {
+  const sized = sizedName(name);
+  const sizes = hubSizes(own(otherNames, sized) ?? own(languageModels, sized) ?? sized);
+  return sizes === null ? null : JSON.stringify({ ...hubPositions(name), ...sizes });
+}
+
+/** The name by which tables of sizes have it. */
+function sizedName(name: string): string {
+  return name.endsWith(ofJuly) ? name.slice(0, -ofJuly.length) : name;
 }
 
 /** A size in what follows the name of a known model, which then is not that model: `gpt2-custom-1.5b-sft`. */

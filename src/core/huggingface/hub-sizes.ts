@@ -1,5 +1,7 @@
 import { own } from '../records';
 import { denseConfig, hubConfigs, type Dense } from './hub-configs';
+import { denseModel } from './hub-dense';
+import { expertConfigs } from './hub-experts';
 
 const llama: Readonly<Record<string, Dense>> = {
   'llama-3.2-1b': [16, 2048, 32, 8, 64, 8192, 128256, true],
@@ -74,88 +76,47 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
   'deepseek-v3': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
   'deepseek-r1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
   'moonlight-16b-a3b': ['deepseek_v3', [27, 2048, 16, 11264, 163840, 64, 6, 2, 1408, null, 1]],
+  'deepseek-v3.1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'deepseek-v3.2': ['deepseek_v32', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
   'kimi-k2': ['deepseek_v3', [61, 7168, 64, 18432, 163840, 384, 8, 1, 2048, 1536, 1]],
 };
 
-/** Sizes of a language model by its name in lower case, without its owner, as the text of its config.json; null for an unknown one. */
-export function hubSizes(name: string): string | null {
-  const dense = (type: string, table: Readonly<Record<string, Dense>>): string | null =>
-    Object.hasOwn(table, name) ? denseConfigJson(type, own(table, name)) : null;
+/**
+ * Sizes of a language model by its name in lower case, without its owner, as the fields of its config.json; null for an unknown one.
+ * Positions and norms are those of `hubPositions`.
+ */
+export function hubSizes(name: string): object | null {
   const sparse = own(qwen3Experts, name);
-  if (sparse !== undefined) {
-    const [sizes, experts, active, width] = sparse;
-    return denseConfigJson('qwen3_moe', sizes, {
-      num_experts: experts,
-      num_experts_per_tok: active,
-      moe_intermediate_size: width,
-      decoder_sparse_step: 1,
-    });
-  }
   const ranked = own(latents, name);
-  if (ranked !== undefined) return latentConfigJson(...ranked, latentPositions(name));
-  if (Object.hasOwn(hubConfigs, name)) return JSON.stringify(own(hubConfigs, name));
+  const other = denseModel(name);
+  if (sparse !== undefined) return sparseConfig(sparse);
+  if (ranked !== undefined) return latentConfig(...ranked);
+  if (other !== undefined) return denseConfig(...other, other[0] === 'opt' ? { ffn_dim: other[1][5] } : {});
   return (
-    denseConfigJson('mistral', own(mistral, name), { rope_theta: 1_000_000, rms_norm_eps: 1e-5 }) ??
-    denseConfigJson('llama', own(llama, name), llamaPositions(name)) ??
-    denseConfigJson('qwen2', own(qwen2, name.replace('-math-', '-')), qwen2Positions(name)) ??
-    dense('qwen3', qwen3)
+    own(hubConfigs, name) ??
+    own(expertConfigs, name) ??
+    knownDense('mistral', own(mistral, name)) ??
+    knownDense('llama', own(llama, name)) ??
+    knownDense('qwen2', own(qwen2, name.replace('-math-', '-'))) ??
+    knownDense('qwen3', own(qwen3, name))
   );
 }
 
-/** Positions of Llama and its kin, as their config.json has them (meta-llama and deepseek-ai on the hub). */
-function llamaPositions(name: string): object {
-  const scaled = (factor: number): object => ({
-    max_position_embeddings: 131_072,
-    rope_theta: 500_000,
-    rms_norm_eps: 1e-5,
-    rope_scaling: { rope_type: 'llama3', factor, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 },
+function knownDense(type: string, sizes: Dense | undefined): object | null {
+  return sizes === undefined ? null : denseConfig(type, sizes, {});
+}
+
+function sparseConfig([sizes, experts, active, width]: (typeof qwen3Experts)[string]): object {
+  return denseConfig('qwen3_moe', sizes, {
+    num_experts: experts,
+    num_experts_per_tok: active,
+    moe_intermediate_size: width,
+    decoder_sparse_step: 1,
   });
-  const positions = [
-    [/^llama-3\.2-/, scaled(32)],
-    [/^llama-3\.\d/, scaled(8)],
-    [/^llama-3-/, { max_position_embeddings: 8192, rope_theta: 500_000, rms_norm_eps: 1e-5 }],
-    [/^llama-2-/, { max_position_embeddings: 4096, rope_theta: 10_000, rms_norm_eps: 1e-5 }],
-    [/^deepseek-llm/, { max_position_embeddings: 4096, rope_theta: 10_000, rms_norm_eps: 1e-6 }],
-    [/^deepseek-coder/, { max_position_embeddings: 16_384 }],
-  ] as const;
-  return positions.find(([names]) => names.test(name))?.[1] ?? {};
 }
 
-/** Positions of DeepSeek-V3 and R1, as their config.json has them (deepseek-ai on the hub). */
-function latentPositions(name: string): object {
-  if (name !== 'deepseek-v3' && name !== 'deepseek-r1') return {};
+function latentConfig(type: string, [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent): object {
   return {
-    max_position_embeddings: 163_840,
-    rope_theta: 10_000,
-    rms_norm_eps: 1e-6,
-    rope_scaling: {
-      type: 'yarn',
-      factor: 40,
-      original_max_position_embeddings: 4096,
-      beta_fast: 32,
-      beta_slow: 1,
-      mscale: 1,
-      mscale_all_dim: 1,
-    },
-  };
-}
-
-/** Qwen2 and 2.5 have a base of 1,000,000, Qwen2.5-Math and what was distilled from it 10,000 (Qwen and deepseek-ai on the hub). */
-function qwen2Positions(name: string): object {
-  const isMath = /-math-|^deepseek-r1-distill-qwen-(?:1\.5b|7b)$/.test(name);
-  return { rope_theta: isMath ? 10_000 : 1_000_000, rms_norm_eps: 1e-6 };
-}
-
-function denseConfigJson(type: string, sizes: Dense | undefined, also: object = {}): string | null {
-  return sizes === undefined ? null : JSON.stringify(denseConfig(type, sizes, also));
-}
-
-function latentConfigJson(
-  type: string,
-  [layers, hidden, heads, ffn, vocab, experts, active, shared, width, queryRank, dense]: Latent,
-  positions: object,
-): string {
-  return JSON.stringify({
     ...latent,
     model_type: type,
     num_hidden_layers: layers,
@@ -171,6 +132,5 @@ function latentConfigJson(
     q_lora_rank: queryRank,
     first_k_dense_replace: dense,
     num_nextn_predict_layers: 0,
-    ...positions,
-  });
+  };
 }

@@ -1,6 +1,5 @@
-import { hubSizes } from '../../huggingface/hub-sizes';
 import { own } from '../../records';
-import type { ModelOfLauncher } from '../../huggingface/hub-models';
+import { findHubSizes, type ModelOfLauncher } from '../../huggingface/hub-models';
 
 /** Minor versions of families: other numbers are of the size, as in `qwen2_1_5b`. */
 const minors: Readonly<Record<string, string>> = { llama3: '123', qwen2: '5' };
@@ -34,7 +33,7 @@ export function modelOfTorchtune(builder: string): ModelOfLauncher {
       .replace(/^(llama)(\d)/, '$1-$2')
       .replace(/[-_](\d)_(\d)b$/, '-$1.$2b')
       .replaceAll('_', '-');
-  return { name: builder, home: { launcher: 'torchtune' }, config: hubSizes(name) };
+  return { name: builder, home: { launcher: 'torchtune' }, config: findHubSizes(name) };
 }
 
 /** A builder without what it adds to the model, or means for its weights: `lora_`, `_instruct`. */

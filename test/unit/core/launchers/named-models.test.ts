@@ -27,8 +27,19 @@ describe('a model that a file only names', () => {
     assert.deepEqual(await positionsFor('mistralai/Mistral-7B-v0.3'), { base: 1_000_000, epsilon: 1e-5, scaling: undefined });
   });
 
+  it('has those of its own variant, not of the model with the same sizes', async () => {
+    assert.deepEqual(await positionsFor('Qwen/Qwen3-8B'), { base: 1_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen3-30B-A3B'), { base: 1_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen3-30B-A3B-Instruct-2507'), { base: 10_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen3-235B-A22B-Thinking-2507'), { base: 5_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen3-VL-4B-Instruct'), { base: 5_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V2-Lite'), { base: 10_000, epsilon: 1e-6, scaling: 40 });
+    assert.deepEqual(await positionsFor('moonshotai/Kimi-K2-Instruct'), { base: 50_000, epsilon: 1e-6, scaling: 32 });
+    assert.deepEqual(await positionsFor('google/gemma-2-9b'), { base: 10_000, epsilon: 1e-6, scaling: undefined });
+  });
+
   it('leaves open what only its class in transformers would give', async () => {
-    assert.deepEqual(await positionsFor('Qwen/Qwen3-8B'), { base: undefined, epsilon: undefined, scaling: undefined });
+    assert.deepEqual(await positionsFor('google/gemma-3-4b-it'), { base: undefined, epsilon: undefined, scaling: undefined });
     assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V2'), { base: undefined, epsilon: undefined, scaling: undefined });
   });
 
