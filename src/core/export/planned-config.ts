@@ -6,6 +6,7 @@ import type { JudgedChange } from '../checkpoints/judge';
 import { plannedCheckpoint } from '../rules/plan/checkpoint-findings';
 import type { LoadedConfig } from '../config-files/load-config';
 import { notSuppressed } from '../rules/switched-off';
+import { requestedSchedule } from '../planner/choose';
 import { makePlan } from '../planner/make-plan';
 import { chosenCandidate, type Plan } from '../planner/plan';
 import { findRemedies, planRemedy } from '../rules/plan/remedies';
@@ -61,7 +62,8 @@ export function planRun(
     const isWhole = isCompared || request.slicing.split !== undefined || request.training.lengths !== undefined;
     const onProgress = (fraction: number): void => progress(`planning, ${formatPercent(fraction)}`);
     const first = makePlan(request, { isCompared: isWhole, onProgress, signal });
-    const plan = isWhole || !withRemedies || chosenCandidate(first).fits ? first : makePlan(request, { onProgress, signal });
+    const isEnough = isWhole || !withRemedies || chosenCandidate(first).fits || requestedSchedule(request) === null;
+    const plan = isEnough ? first : makePlan(request, { isCompared: false, withRun: true, onProgress, signal });
     const planChanged = (changed: Run): Plan => planRemedy(changed, plan, { defaults, found, signal });
     const remedies = withRemedies ? findRemedies(run, plan, planChanged, signal) : [];
     const checkpoint = plannedCheckpoint(config, run, plan.request);

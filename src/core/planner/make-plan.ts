@@ -26,6 +26,8 @@ interface PlanOptions extends SlicingListener {
   readonly drawnOperations?: number;
   /** False: only the candidates that may be chosen, no plans of other lengths or times, and no reasons; the same candidate is chosen. */
   readonly isCompared?: boolean;
+  /** True: where it is not compared, also every schedule that the runtime runs, though another was asked for. */
+  readonly withRun?: boolean;
   /** Called early with the requested schedule only, if there is one; the full plan with its comparisons follows, and chooses the same. */
   readonly onFirst?: ((plan: Plan) => void) | undefined;
 }
@@ -38,7 +40,7 @@ interface PlanOptions extends SlicingListener {
  * @throws ExpectedError `plan-*` when the request cannot run at all, `schedule-unmet` when its schedule cannot; CancelledError.
  */
 export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
-  const { signal, onProgress, onIncumbent, onFirst, isCompared = true, drawnOperations = Infinity } = options;
+  const { signal, onProgress, onIncumbent, onFirst, isCompared = true, withRun = false, drawnOperations = Infinity } = options;
   const request = withOpenStages(asked);
   requireRunnable(request);
   const pipeline = withChosenStages(request, buildPipeline(request), signal);
@@ -54,7 +56,7 @@ export function makePlan(asked: PlanRequest, options: PlanOptions = {}): Plan {
   const listener = { signal, onIncumbent, onProgress: (fraction: number) => onProgress?.(0.7 * fraction) };
   const { specs, skipped } = isCompared
     ? candidateSpecs(request, pipeline, listener)
-    : { specs: choosableSpecs(request, pipeline, listener), skipped: [] };
+    : { specs: choosableSpecs(request, pipeline, listener, withRun), skipped: [] };
   if (onFirst !== undefined && early.length === 0) {
     const asked = specs.filter(({ id, kind }) => isAskedFor(request, { id, schedule: kind.schedule }) === true);
     if (asked.length < specs.length) sendFirst(asked);

@@ -14,6 +14,11 @@ export function isRun(name: ScheduleName, { launches, training }: RunBy): boolea
   return name === launches || scheduleDescriptions[name].runtimes.includes(runtimeProfile(training).id);
 }
 
+/** Whether a run may take a schedule in place of its own: its files can name it, or where they have no say the costed runtime runs it. */
+export function mayRunInstead(name: ScheduleName, request: RunBy & Pick<PlanRequest, 'runs'>): boolean {
+  return request.runs?.includes(name) ?? isRun(name, request);
+}
+
 /** What runs a schedule that the costed runtime does not run, as a noun: `TorchTitan`; null where it does. */
 export function neededFor(name: ScheduleName, request: RunBy): Value | null {
   if (isRun(name, request)) return null;

@@ -6,11 +6,12 @@ import type { Pipeline } from '../predict/pipeline';
 import { isAskedFor, mayBeChosen, requestedSchedule } from '../choose';
 import { shortestCut, shortestSpec, type CutEffort } from './makespan-cut';
 import { equalSlicesSpec } from './equal-slices';
-import { idBySchedule } from '../plan';
+import { idBySchedule, type Candidate } from '../plan';
 import { measure, type CandidateSpec } from '../predict/predict';
 import type { PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
 import { operationCount, plainName, runsVirtualStages, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { mayRunInstead } from '../../schedules/runtimes';
 import { withBestGroup } from './micro-batch-groups';
 import { roundsSpec } from './rounds';
 import { slicedSpecs, type SlicingListener } from './terapipe-slices';
@@ -47,20 +48,28 @@ export function candidateSpecs(request: PlanRequest, pipeline: Pipeline, listene
 }
 
 /**
- * The candidates of `candidateSpecs` that a plan may choose. Slices are solved only where one of them needs it: not where slices are given,
- * nor where no schedule to choose from has token slices.
+ * The candidates of `candidateSpecs` that a plan may choose, and with `withRun` those of every schedule that the runtime runs, though
+ * another was asked for. Slices are solved only where one of them needs it: not where slices are given, nor where no such schedule has
+ * token slices.
  *
  * @throws ExpectedError `plan-scheme-incomplete`; CancelledError.
  */
-export function choosableSpecs(request: PlanRequest, pipeline: Pipeline, listener: SlicingListener): readonly CandidateSpec[] {
-  const mayRun = (schedule: ScheduleName): boolean => mayBeChosen(request, { id: idBySchedule[schedule], schedule });
+export function choosableSpecs(
+  request: PlanRequest,
+  pipeline: Pipeline,
+  listener: SlicingListener,
+  withRun = false,
+): readonly CandidateSpec[] {
+  const isTaken = (spec: Pick<Candidate, 'id' | 'schedule'>): boolean =>
+    mayBeChosen(request, spec) || (withRun && mayRunInstead(spec.schedule, request));
+  const mayRun = (schedule: ScheduleName): boolean => isTaken({ id: idBySchedule[schedule], schedule });
   const isSolved =
     request.slicing.scheme === null && namedSchedules.some((schedule) => pipeline.schedules[schedule].sliced && mayRun(schedule));
   const usual = isSolved
     ? usualSpecs(request, pipeline, listener)
     : [...givenSpecs(request, pipeline), ...microBatchSpecs(request, pipeline)];
   const { specs } = otherSpecs(request, pipeline, usual, listener, beyondUsual.filter(mayRun));
-  return [...usual, ...specs].filter(({ id, kind }) => mayBeChosen(request, { id, schedule: kind.schedule }));
+  return [...usual, ...specs].filter(({ id, kind }) => isTaken({ id, schedule: kind.schedule }));
 }
 
 /**

@@ -16,7 +16,7 @@ import { planScenario, type ResolveDefaults } from '../../plan-request/scenario'
 import type { NamedProfile } from '../../domain/profile';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { stepMs } from '../../planner/predict/predict';
-import { isRun } from '../../schedules/runtimes';
+import { mayRunInstead } from '../../schedules/runtimes';
 import { supportedRecomputes, refusedTogether, searchKeySetter } from '../../domain/capabilities';
 import { searchKeys } from '../../domain/layout-choices';
 import type { Layout, PlanRequest, TrainingSpec } from '../../domain/request';
@@ -132,7 +132,7 @@ function otherSchedule(plan: Plan): Candidate | undefined {
   const { schedule } = chosenCandidate(plan);
   if (request.slicing.scheme !== null) return undefined;
   return candidates
-    .filter((candidate) => candidate.fits && candidate.schedule !== schedule && mayRun(request, candidate))
+    .filter((candidate) => candidate.fits && candidate.schedule !== schedule && mayRunInstead(candidate.schedule, request))
     .sort((a, b) => a.iterationMs - b.iterationMs)[0];
 }
 
@@ -143,11 +143,6 @@ function scheduleRemedy(chosen: Candidate, best: Candidate, plan: Plan | null): 
     label: plan === null ? sentence`Run ${name}` : sentence`Run ${name} under its own runtime`,
   } as const;
   return toRemedy(change, chosen, best, plan);
-}
-
-/** Whether a candidate may be chosen: a remedy must not need another runtime. */
-function mayRun(request: PlanRequest, { schedule }: Candidate): boolean {
-  return request.runs?.includes(schedule) ?? isRun(schedule, request);
 }
 
 interface TriedChange extends Change {
