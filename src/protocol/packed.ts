@@ -7,7 +7,7 @@ import { own } from '../core/records';
  * What is in several places travels once: the stages of a plan share what they hold, and JSON would write it out for each.
  */
 
-const columnTypes = { Uint8Array, Uint32Array, Float64Array } as const;
+const columnTypes = { Uint8Array, Uint32Array, Int32Array, Float64Array } as const;
 type ColumnType = keyof typeof columnTypes;
 type Column = InstanceType<(typeof columnTypes)[ColumnType]>;
 const storedTypes = { ...columnTypes, Uint16Array } as const;
@@ -63,6 +63,7 @@ export interface PackedPiece {
 /**
  * Packs plain data with typed arrays, which is left as it is: a message and, where its buffer is large, the pieces of that. A column that
  * is in several places travels once. Each piece is made when it is asked for, so a column must not change before the last.
+ * @throws TypeError for arrays of other types, which JSON would write as objects.
  */
 export function* packedParts(message: unknown): Generator<PackedMessage | PackedPiece, void, undefined> {
   const { head, places } = pack(message);
@@ -198,11 +199,14 @@ function narrowestType(column: Column): StoredType {
 }
 
 function isColumn(value: unknown): value is Column {
-  return value instanceof Float64Array || value instanceof Uint32Array || value instanceof Uint8Array;
+  if (!ArrayBuffer.isView(value)) return false;
+  if (Object.values(columnTypes).some((type) => value instanceof type)) return true;
+  throw new TypeError(`a page gets no ${value.constructor.name}`);
 }
 
 function columnType(column: Column): ColumnType {
   if (column instanceof Float64Array) return 'Float64Array';
+  if (column instanceof Int32Array) return 'Int32Array';
   return column instanceof Uint32Array ? 'Uint32Array' : 'Uint8Array';
 }
 

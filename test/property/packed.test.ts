@@ -7,6 +7,7 @@ import { packMessage } from './packed-whole';
 const column = fc.oneof(
   fc.uint8Array({ maxLength: 9 }),
   fc.uint32Array({ maxLength: 5 }),
+  fc.int32Array({ maxLength: 5 }),
   fc.float64Array({ maxLength: 4 }),
   // A view of a part of a larger buffer, as plans hold them.
   fc.float64Array({ minLength: 2, maxLength: 6 }).map((all) => all.subarray(1)),
@@ -83,13 +84,24 @@ describe('a packed message', () => {
     assert.notEqual(arrived.apart, arrived.candidates[0]?.stages[0]);
   });
 
+  it('refuses an array of a type that it does not know', () => {
+    assert.throws(() => packMessage({ values: new Float32Array(2) }), /a page gets no Float32Array/);
+  });
+
   it('stores a long column in as few bytes as hold every number exactly', () => {
     const long = (value: number): Float64Array => new Float64Array(5000).fill(1).fill(value, 4999);
     const values = [255, 256, 65_535, 65_536, 2 ** 32 - 1, 2 ** 32, 0.5, -0, -1, NaN, Infinity];
     const times = long(7);
-    const sent = { times, again: times, columns: values.map(long), units: Uint32Array.from(long(300)), kind: Uint8Array.from(long(3)) };
+    const sent = {
+      times,
+      again: times,
+      columns: values.map(long),
+      units: Uint32Array.from(long(300)),
+      kind: Uint8Array.from(long(3)),
+      to: Int32Array.from(long(-1)),
+    };
     const packed = packMessage(sent);
-    const bytesEach = [1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 8, 8, 2, 1];
+    const bytesEach = [1, 1, 2, 2, 4, 4, 8, 8, 8, 8, 8, 8, 2, 1, 8];
     assert.equal(packed.buffer.byteLength, 5000 * bytesEach.reduce((sum, bytes) => sum + bytes, 0));
     const arrived = unpackMessage(travelled(packed)) as typeof sent;
     assert.deepEqual(arrived, sent);
