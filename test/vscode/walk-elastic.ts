@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, readdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { until } from './until';
-import { openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
+import { askFromPalette, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
 
 const sample = path.join(import.meta.dirname, '../../media/samples/vit-elastic');
 
@@ -100,6 +100,24 @@ function elasticSteps(
         await showEditor(page, name);
         await page.locator('.view-line', { hasText: '"alpha": 0.9' }).waitFor();
         assert.match(readFileSync(file, 'utf8'), /"alpha": 0\.3333/);
+      },
+    },
+    {
+      name: 'a run that freezes layers is written as a folder that PyTorch trains',
+      act: async () => {
+        await showEditor(page, name);
+        await askFromPalette(page, 'TeraPipe: Export layout', 'PyTorch');
+        await page.locator('.quick-input-list').getByText('PyTorch', { exact: true }).click();
+        const folder = path.join(path.dirname(file), 'trained');
+        mkdirSync(folder);
+        const input = page.locator('.quick-input-widget input[type=text]');
+        await input.fill(`${folder}/`);
+        await page.getByRole('button', { name: 'Write here' }).click();
+        await page.getByText(/^trained trains this plan: start it with run\.sh\./).waitFor();
+        const written = JSON.parse(readFileSync(path.join(folder, 'elastic.json'), 'utf8')) as { readonly kind: string };
+        assert.equal(written.kind, 'terapipe-torch-elastic');
+        assert.ok(readdirSync(folder).includes('train.py'));
+        await look('written');
       },
     },
     {
