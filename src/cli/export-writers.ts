@@ -129,6 +129,7 @@ const colors = {
   backwardWeight: '#8f6b4a',
   gradientExchange: '#7a4fc0',
   optimizer: '#8a6d00',
+  copies: '#1f8a8a',
 };
 
 function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {

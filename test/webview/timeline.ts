@@ -37,6 +37,8 @@ const small = {
 } as const;
 /** Eight replicas, which exchange gradients. */
 const replicated = (): Plan => planOf({ ...small, schedule: '1F1B' });
+/** Stage 0 lends activations to stage 3. */
+const copied = (): Plan => planOf({ ...small, tensor: 1, nodes: 4, schedule: 'BPipe', training: { globalBatch: 128 } });
 /** Two chunks on every stage. */
 const interleaved = (): Plan => planOf({ ...small, schedule: '1F1B', virtualStages: 2 });
 
@@ -123,6 +125,39 @@ export const timelineCases: readonly Case[] = [
       assert.match(await page.locator('.pane .tooltip:visible').innerText(), /^Forward · micro-batch 0 · chunk 0\s/);
       await page.mouse.click(at.x, at.y);
       assert.doesNotMatch(await page.locator('.page-tab').innerText(), /slice 0|Slice\s+0/);
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: copies of activations are drawn on their stages, explained by their passes and hidden by the legend',
+    options: wide,
+    state: () => stateOf('tab', copied()),
+    steps: async (open) => {
+      const { page } = open;
+      const drawn = await drawnColors(open, '.lanes');
+      const at = await spot(page, 56 + 4, 24 + 8);
+      await page.mouse.click(at.x, at.y);
+      assert.match(await inspector(page).innerText(), /^Forward/);
+      await lanes(page).press('ArrowRight');
+      await inspector(page)
+        .getByText(/^Activations leave for stage 3: [\d.]+ ms, from [\d.]+ ms$/)
+        .waitFor();
+      await page.locator('.timeline-legend').getByRole('button', { name: 'Activation copies' }).click();
+      assert.ok((await drawnColors(open, '.lanes')) < drawn, 'copies are still drawn');
+      return undefined;
+    },
+  },
+  {
+    name: 'timeline: a pass that waits for a copy of activations is shown with it',
+    options: wide,
+    state: () => stateOf('tab', planOf({ ...small, stages: 8, tensor: 1, schedule: 'PO-H', virtualStages: 4 })),
+    steps: async ({ page }) => {
+      const at = await spot(page, 56 + 1, 24 + 8);
+      await page.mouse.click(at.x, at.y);
+      await lanes(page).press('ArrowRight');
+      await inspector(page)
+        .getByText(/^Waited [\d.]+ ms for activations to leave$/)
+        .waitFor();
       return undefined;
     },
   },

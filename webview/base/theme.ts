@@ -19,6 +19,8 @@ export interface Theme {
   readonly capacity: Rgba;
   readonly gradientExchange: Rgba;
   readonly optimizer: Rgba;
+  /** Activations that leave a stage and come back. */
+  readonly copies: Rgba;
   readonly parts: Readonly<Record<MemoryPart, Rgba>>;
   readonly fontFamily: string;
   /** CSS px. */
@@ -98,6 +100,7 @@ function readTheme(): Theme {
     capacity: solid(read('terapipe-capacity', 'charts-red') ?? error),
     gradientExchange: part('gradients'),
     optimizer: part('optimizer'),
+    copies: part('keysValues'),
     parts: {
       weights: part('weights'),
       gradients: part('gradients'),

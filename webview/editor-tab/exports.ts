@@ -35,7 +35,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
       run: () => {
         const { name, operations, tail } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null, tail: null };
         if (operations === null) return;
-        const { background, foreground, dim, line, forward, backward, backwardWeight, gradientExchange, optimizer } = theme();
+        const { background, foreground, dim, line, forward, backward, backwardWeight, gradientExchange, optimizer, copies } = theme();
         const title = documentTitle(store);
         const { plan } = store.state();
         const suffix = plan === null ? '' : `-${shownCandidate(plan, store.view()).id}`;
@@ -44,6 +44,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
           rowTitle: operations.ofFile ? t('rank') : t('stage'),
           tail,
           tailName,
+          copiesName: t('Activation copies'),
           timeText: (ms) => timeText(operations, ms),
           widthPx: svgWidth,
           colors: {
@@ -56,6 +57,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
             backwardWeight: css(backwardWeight),
             gradientExchange: css(gradientExchange),
             optimizer: css(optimizer),
+            copies: css(copies),
           },
         });
         host.post({ type: 'save', name: `${fileName(title)}${suffix}.svg`, mime: 'image/svg+xml', text });

@@ -21,7 +21,7 @@ import type { IdleTimes } from '../../src/core/schedules/simulate/gaps';
 import { idleInRange, peakInRange } from '../charts/lanes/range';
 import { operationWait } from '../charts/lanes/dependencies';
 import { operationAt, sumRange, type Operation, type Operations } from '../base/operations';
-import { kindName, momentText, operationName, startText, timeText } from '../charts/lanes/labels';
+import { copyTexts, copyWaitText, kindName, momentText, operationName, startText, timeText } from '../charts/lanes/labels';
 import type { Selection, ViewState } from '../base/view-state';
 import { idleDetails, rangeIdle } from './idle';
 import { say } from '../../src/core/sentence';
@@ -162,9 +162,10 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
     [t('Duration'), time(endMs - startMs)],
     [t('Idle before'), idleMs > 0 ? time(idleMs) : t('none')],
   ];
+  const copyWait = copyWaitText(operations, operation);
   const wait =
-    on === null
-      ? h('p', { class: 'hint' }, startText(operations))
+    on === null || copyWait !== null
+      ? h('p', { class: 'hint' }, copyWait ?? startText(operations))
       : h(
           'p',
           { class: 'hint' },
@@ -172,7 +173,8 @@ function operationDetails(operations: Operations, operation: Operation, goTo: (o
           ' ',
           h('button', { class: 'link', type: 'button', 'data-focus': 'waited', onclick: () => goTo(on) }, operationName(operations, on)),
         );
-  return [h('h2', { class: `kind-${kindClasses[operationPart(operation.kind)]}` }, kindName(operation)), pairs(rows), wait];
+  const copies = copyTexts(operations, operation).map((text) => h('p', { class: 'hint' }, text));
+  return [h('h2', { class: `kind-${kindClasses[operationPart(operation.kind)]}` }, kindName(operation)), pairs(rows), wait, ...copies];
 }
 
 function unitRows({ slice, batch, tokens, context }: WorkUnit, sliced: boolean): Pair[] {

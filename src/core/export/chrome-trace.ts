@@ -1,5 +1,6 @@
 import { liveCurve } from '../memory-model/curve';
 import type { Candidate } from '../planner/plan';
+import { timedCopies } from '../schedules/activation-copies';
 import { operationKind, type Timeline } from '../schedules/schedule';
 
 /** Bytes in use on each stage over time, as steps: from `timeMs[i]` on `bytes[i]`. */
@@ -28,7 +29,7 @@ const kindColors = ['thread_state_running', 'thread_state_iowait', 'thread_state
 /**
  * The timeline as Chrome trace JSON (Trace Event Format, JSON object form), which Perfetto, chrome://tracing and speedscope open: one
  * process, a thread a stage, a complete event (`X`) an operation, a counter (`C`) of each stage's memory, a flow (`s`, `f`) for each
- * transfer between stages. Times in the file are microseconds.
+ * transfer between stages; activations that leave a stage and come back are a process of their own. Times are microseconds.
  *
  * Comes in pieces, so that a timeline of a million operations is never in memory as text.
  */
@@ -66,6 +67,7 @@ function* traceEvents(timeline: Timeline, title: string, memory: readonly StageC
   }
   for (let stage = 0; stage < timeline.stages; stage++) yield* operationEvents(timeline, stage);
   yield* flowEvents(timeline);
+  yield* copyEvents(timeline);
   for (const [stage, { timeMs, bytes }] of memory.entries())
     for (let i = 0; i < timeMs.length; i++)
       yield { ph: 'C', pid: 1, tid: stage, name: `memory of stage ${stage}`, ts: microseconds(timeMs[i]), args: { bytes: bytes[i] ?? 0 } };
@@ -98,6 +100,32 @@ function* operationEvents(
 
 function isSliced(units: Timeline['units'], unit: number): boolean {
   return (units[unit]?.slice ?? 0) > 0 || units[unit + 1]?.slice === 1;
+}
+
+/** A thread a stage that copies. */
+function* copyEvents(timeline: Timeline): Generator<object> {
+  const { copies, stages, units } = timeline;
+  if (copies === undefined) return;
+  yield { ph: 'M', pid: 2, name: 'process_name', args: { name: 'copies of activations' } };
+  for (let stage = 0; stage < stages; stage++) {
+    const own = timedCopies(timeline, stage);
+    if (own.length > 0) yield { ph: 'M', pid: 2, tid: stage, name: 'thread_name', args: { name: `copies of stage ${stage}` } };
+    for (const { chunk, unit, isBack, other, startMs, endMs } of own) {
+      const { microBatch = 0, slice = 0 } = units[unit] ?? {};
+      const target = other === null ? 'the host' : `stage ${other}`;
+      const work = `${microBatch}${isSliced(units, unit) ? `.${slice}` : ''}`;
+      yield {
+        ph: 'X',
+        pid: 2,
+        tid: stage,
+        name: `${work} ${isBack ? 'from' : 'to'} ${target}`,
+        cat: 'copy',
+        ts: microseconds(startMs),
+        dur: microseconds(endMs - startMs),
+        args: { microBatch, slice, chunk },
+      };
+    }
+  }
 }
 
 /** An arrow from the end of each operation to the start of the one on another stage that takes what it hands on. */

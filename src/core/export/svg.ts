@@ -1,5 +1,6 @@
 import { formatDuration, formatPercent } from '../format';
 import type { Tail, TailPart } from '../planner/explain/tail';
+import { timedCopies } from '../schedules/activation-copies';
 import { operationPart, type Part } from '../schedules/parts';
 import type { Timeline } from '../schedules/schedule';
 import { own } from '../records';
@@ -15,6 +16,7 @@ interface SvgColors {
   readonly backwardWeight: string;
   readonly gradientExchange: string;
   readonly optimizer: string;
+  readonly copies: string;
 }
 
 interface SvgOptions {
@@ -27,6 +29,7 @@ interface SvgOptions {
   /** What follows the passes, and the name of each of its parts; left out: nothing does. */
   readonly tail?: Tail | null;
   readonly tailName?: (kind: TailPart['kind']) => string;
+  readonly copiesName?: string;
   /** How times are written; `formatDuration` by default. */
   readonly timeText?: (ms: number) => string;
   /** Most operations drawn as rectangles of their own or merged with neighbours; 20,000 by default. */
@@ -52,6 +55,7 @@ export function timelineSvg(
     rowTitle = 'stage',
     tail = null,
     tailName = tailPartName,
+    copiesName = activationCopiesName,
     timeText = formatDuration,
     maximumRectangles = 20_000,
   }: SvgOptions,
@@ -82,6 +86,7 @@ export function timelineSvg(
     ...axis(endMs, scale, width, stages * rowPx, timeText),
     ...rectangles,
     ...(tail === null ? [] : tailBoxes(tail, scale, rowPx, gap, tailName)),
+    ...copyBoxes(timeline, scale, rowPx, gap, copiesName),
     ...rowTexts(timeline, rowPx, left + width, rowTitle),
     '</svg>',
     '',
@@ -130,6 +135,38 @@ function tailBoxes(
     const own = boxes.filter(({ part }) => part.kind === kind).map(rectangle);
     return own.length === 0 ? [] : [`<g class="${tailClasses[kind]}"><title>${escapeXml(tailPartLabel(kind))}</title>`, ...own, '</g>'];
   });
+}
+
+export const activationCopiesName = 'activation copies';
+
+/** A strip at the head of each row: activations that leave the stage or come back, neighbours closer than a pixel as one. */
+function copyBoxes(timeline: Timeline, scale: number, rowPx: number, gap: number, name: string): string[] {
+  if (timeline.copies === undefined) return [];
+  const height = coordinate(Math.max(1, (rowPx - gap) / 4));
+  const strips = Array.from({ length: timeline.stages }, (_, stage) => {
+    const y = top + stage * rowPx;
+    return joinedSpans(timedCopies(timeline, stage), 1 / scale).map(
+      ({ startMs, endMs }) =>
+        `<rect x="${coordinate(left + startMs * scale)}" y="${y}" width="${coordinate(Math.max(0.2, (endMs - startMs) * scale))}" height="${height}"/>`,
+    );
+  });
+  return ['<g class="c">', `<title>${escapeXml(name)}</title>`, ...strips.flat(), '</g>'];
+}
+
+/** Spans in order of their starts, those that overlap or are closer than `gapMs` as one. */
+function joinedSpans(spans: readonly Span[], gapMs: number): Span[] {
+  const joined: { startMs: number; endMs: number }[] = [];
+  for (const { startMs, endMs } of spans.toSorted((a, b) => a.startMs - b.startMs)) {
+    const last = joined.at(-1);
+    if (last !== undefined && startMs - last.endMs < gapMs) last.endMs = Math.max(last.endMs, endMs);
+    else joined.push({ startMs, endMs });
+  }
+  return joined;
+}
+
+interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
 }
 
 /** Class of each part, the brightness of the micro-batch following. */
@@ -194,7 +231,7 @@ function rowTexts({ stages, rowStart, startMs, endMs, makespanMs }: Timeline, ro
   return texts;
 }
 
-function styles({ gradientExchange, optimizer, ...colors }: SvgColors): string {
+function styles({ gradientExchange, optimizer, copies, ...colors }: SvgColors): string {
   const { background, foreground, dim, line, forward, backward, backwardWeight } = colors;
   const shade = (name: string, color: string): string =>
     [1, 0.7, 0.86, 0.58].map((opacity, index) => `.${name}${index}{fill:${safe(color)};fill-opacity:${opacity}}`).join('');
@@ -203,7 +240,7 @@ function styles({ gradientExchange, optimizer, ...colors }: SvgColors): string {
     shade('f', forward) +
     shade('b', backward) +
     shade('w', backwardWeight) +
-    `.g{fill:${safe(gradientExchange)}}.o{fill:${safe(optimizer)}}`
+    `.g{fill:${safe(gradientExchange)}}.o{fill:${safe(optimizer)}}.c{fill:${safe(copies)}}`
   );
 }
 

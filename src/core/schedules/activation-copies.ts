@@ -1,4 +1,4 @@
-import { host, operationKind, type ActivationCopies, type OperationKind, type Schedule } from './schedule';
+import { host, operationKind, type ActivationCopies, type OperationKind, type Schedule, type Timeline } from './schedule';
 import type { PassStarts } from './uniform-blocks';
 
 /** One copy of a stage. */
@@ -182,4 +182,34 @@ export function lentTo({ copies }: Pick<Schedule, 'copies'>, stage: number, size
     all += most;
   });
   return all;
+}
+
+/** One copy of a timeline: the activations of a unit on a chunk leave their stage, or come back to it. */
+export interface TimedCopy {
+  readonly chunk: number;
+  /** Index into `units`. */
+  readonly unit: number;
+  readonly isBack: boolean;
+  /** The other stage; null: the host. */
+  readonly other: number | null;
+  /** Row of the schedule that waits until it is done. */
+  readonly before: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The copies that a stage issues, in that order; none where nothing is copied. */
+export function timedCopies({ copies, copyTimes }: Pick<Timeline, 'copies' | 'copyTimes'>, stage: number): TimedCopy[] {
+  if (copies === undefined || copyTimes === undefined) return [];
+  const first = copies.start[stage] ?? 0;
+  const to = copies.to[stage] ?? host;
+  return Array.from({ length: (copies.start[stage + 1] ?? 0) - first }, (_, index) => ({
+    chunk: copies.chunk[first + index] ?? 0,
+    unit: copies.unit[first + index] ?? 0,
+    isBack: copies.back[first + index] === 1,
+    other: to === host ? null : to,
+    before: copies.before[first + index] ?? 0,
+    startMs: copyTimes.startMs[first + index] ?? 0,
+    endMs: copyTimes.endMs[first + index] ?? 0,
+  }));
 }

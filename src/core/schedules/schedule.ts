@@ -88,6 +88,14 @@ export interface Timeline extends Schedule {
    */
   readonly arrivalMs: Float64Array | null;
   readonly makespanMs: number;
+  /** When each of `copies` runs; absent where there are none. */
+  readonly copyTimes?: CopyTimes;
+}
+
+/** In the order of the columns of the copies, ms. */
+export interface CopyTimes {
+  readonly startMs: Float64Array;
+  readonly endMs: Float64Array;
 }
 
 /** The work units of a scheme, in order of batch chunk, then token position. */

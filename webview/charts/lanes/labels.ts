@@ -2,6 +2,7 @@ import { formatDuration, formatMoment, formatNumber, formatTokens } from '../../
 import type { Gap } from '../../../src/core/schedules/simulate/gaps';
 import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedule';
 import { t } from '../../base/strings';
+import { copiesOnStage, waitedForCopy } from './copies';
 import { operationWait } from './dependencies';
 import { stageGaps } from './range';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
@@ -94,12 +95,38 @@ export function startText({ ofFile }: Operations): string {
   return ofFile ? t('Starts the schedule') : t('Starts the step');
 }
 
+/** One sentence on the copy that an operation waited for; null where it waited for none. */
+export function copyWaitText(operations: Operations, operation: Operation): string | null {
+  const copy = waitedForCopy(operations, operation);
+  if (copy === null) return null;
+  const length = timeText(operations, operationWait(operations, operation).idleMs);
+  return copy.isBack ? t('Waited {0} for activations to come back', length) : t('Waited {0} for activations to leave', length);
+}
+
 /** One sentence: what an operation waited for before it could start. */
 export function waitText(operations: Operations, operation: Operation): string {
   const { idleMs, on, sameStage } = operationWait(operations, operation);
+  const copy = copyWaitText(operations, operation);
+  if (copy !== null) return copy;
   if (on === null) return startText(operations);
   if (idleMs <= 0 || sameStage) return t('Starts right after the operation before it');
   return t('Waited {0} for the {1}', timeText(operations, idleMs), inSentence(operationName(operations, on)));
+}
+
+/** What is copied of an operation's activations, a text on each: after a forward they leave, before a backward they come back. */
+export function copyTexts(operations: Operations, { stage, chunk, unitIndex }: Operation): string[] {
+  return copiesOnStage(operations, stage)
+    .filter((copy) => copy.chunk === chunk && copy.unit === unitIndex)
+    .map(({ isBack, other, startMs, endMs }) => {
+      const [length, start] = [timeText(operations, endMs - startMs), momentText(operations, startMs, endMs - startMs)];
+      if (other === null)
+        return isBack
+          ? t('Activations come back from the host: {0}, from {1}', length, start)
+          : t('Activations leave for the host: {0}, from {1}', length, start);
+      return isBack
+        ? t('Activations come back from stage {0}: {1}, from {2}', other, length, start)
+        : t('Activations leave for stage {0}: {1}, from {2}', other, length, start);
+    });
 }
 
 /** What a screen reader hears of an operation. */
@@ -109,6 +136,7 @@ export function spoken(operations: Operations, operation: Operation): string {
     unitText(operations, operation),
     t('{0} from {1}', timeText(operations, operation.endMs - operation.startMs), timeText(operations, operation.startMs)),
     waitText(operations, operation),
+    ...copyTexts(operations, operation),
   ]
     .filter((text) => text !== null)
     .join('. ');
@@ -128,6 +156,8 @@ export function idleAt(operations: Operations, stage: number, ms: number): IdleT
 }
 
 function causeText(operations: Operations, { cause, row }: Gap): string {
+  const copy = row === null ? null : waitedForCopy(operations, operationAt(operations, row));
+  if (copy !== null) return copy.isBack ? t('Waits for activations to come back') : t('Waits for activations to leave');
   const on = row === null ? null : operationWait(operations, operationAt(operations, row)).on;
   const what = on === null ? '' : inSentence(operationName(operations, on));
   switch (cause) {

@@ -6,6 +6,7 @@ import { t } from '../../base/strings';
 import type { Selection } from '../../base/view-state';
 import { drawAxis, drawCriticalPath, drawGutters, drawGutterTitles, drawMark, gutterPx, gutters } from './draw-frame';
 import type { Tail, TailPart } from '../../../src/core/planner/explain/tail';
+import { drawCopies } from './draw-copies';
 import { drawTail } from './draw-tail';
 import { drawFlows } from './flows';
 import { drawLanes, makeLaneBuffers, rowBox, stageBox, type LaneArea } from './draw-lanes';
@@ -117,6 +118,7 @@ export function makePane(props: PaneProps): Pane & { readonly setCaption: (text:
     drawAxis(area, viewport, colors, rowsEnd, operations.ofFile);
     drawGutterTitles(area, colors, operations.ofFile ? t('Rank') : t('Stage'), t('Idle'));
     drawLanes(area, props.painted?.() ?? operations, viewport, colors, buffers);
+    drawCopies(area, props.painted?.() ?? operations, viewport, colors);
     const tail = props.tail?.() ?? null;
     if (tail !== null) drawTail(area, tail, viewport, colors, props.hiddenTail?.() ?? new Set());
     drawGutters(area, viewport, colors, idle.shares, props.stage());

@@ -94,6 +94,7 @@ function kindText(kind: LegendKind, split: boolean): string {
     weight: t('Weight gradient'),
     gradientExchange: t('Gradient exchange'),
     optimizer: t('Optimizer'),
+    copies: t('Activation copies'),
   };
   return names[kind];
 }
@@ -146,7 +147,8 @@ function legendKinds(operations: Operations, tail: Tail | null): readonly Legend
   const ends = new Set(
     tail?.ofStage.flatMap((parts) => parts.map((each) => (each.kind === 'optimizer' ? 'optimizer' : 'gradientExchange'))),
   );
-  return [...passes, ...(['gradientExchange', 'optimizer'] as const).filter((each) => ends.has(each))];
+  const copies = operations.timeline.copyTimes === undefined ? [] : (['copies'] as const);
+  return [...passes, ...copies, ...(['gradientExchange', 'optimizer'] as const).filter((each) => ends.has(each))];
 }
 
 const knownChunks = new WeakMap<Operations, number>();

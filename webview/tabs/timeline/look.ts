@@ -10,7 +10,7 @@ const shadings = ['auto', 'micro-batch', 'slice', 'chunk'] as const;
 export type Shading = (typeof shadings)[number];
 
 /** What the legend switches off. */
-const legendKinds = ['forward', 'backward', 'weight', 'gradientExchange', 'optimizer'] as const;
+const legendKinds = ['forward', 'backward', 'weight', 'gradientExchange', 'optimizer', 'copies'] as const;
 export type LegendKind = (typeof legendKinds)[number];
 
 /** How the person looks at the passes of a timeline. */
@@ -79,7 +79,8 @@ export function lookedAt(operations: Operations, look: TimelineLook): Operations
 const kindOfPart: Readonly<Record<Part, LegendKind>> = { 0: 'forward', 1: 'backward', 2: 'weight' };
 
 function without({ timeline, ofFile }: Operations, { hiddenKinds, hiddenChunks }: TimelineLook): Operations {
-  const { stages, rowStart, kind, chunk, unit, startMs, endMs } = timeline;
+  const { copies, ...passes } = timeline;
+  const { stages, rowStart, kind, chunk, unit, startMs, endMs } = passes;
   const places = chunksOnStages(timeline);
   const rows: number[] = [];
   const starts = new Uint32Array(stages + 1);
@@ -90,7 +91,8 @@ function without({ timeline, ofFile }: Operations, { hiddenKinds, hiddenChunks }
   }
   return indexOperations(
     {
-      ...timeline,
+      ...passes,
+      ...(copies === undefined || hiddenKinds.includes('copies') ? {} : { copies }),
       rowStart: starts,
       kind: Uint8Array.from(rows, (row) => at(kind, row)),
       chunk: Uint32Array.from(rows, (row) => at(chunk, row)),

@@ -4,7 +4,7 @@ import { hit, sumRange, type Operation, type Operations } from '../../base/opera
 import { tailAt, type Tail } from '../../../src/core/planner/explain/tail';
 import { timeAt, type Extent, type Viewport } from '../../base/viewport';
 import { tailName } from '../../charts/lanes/draw-tail';
-import { idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from '../../charts/lanes/labels';
+import { copyTexts, idleAt, kindName, placeText, stageText, timeText, unitName, unitText, waitText } from '../../charts/lanes/labels';
 import type { Pointer } from '../../charts/lanes/pane';
 import { nodeText } from '../../charts/lanes/row-names';
 import type { LaneRow } from '../../charts/lanes/rows';
@@ -38,6 +38,7 @@ function operationLines(operations: Operations, operation: Operation): (string |
     unitText(operations, operation),
     t('{0}, from {1}', timeText(operations, operation.endMs - operation.startMs), timeText(operations, operation.startMs)),
     waitText(operations, operation),
+    ...copyTexts(operations, operation),
   ];
 }
 

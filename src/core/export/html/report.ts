@@ -22,7 +22,7 @@ import { stageLayersText } from '../../layout-search/labels';
 import { stacksText } from '../../partition/stack-cut';
 import { printable } from '../../text';
 import { stepTail, type Tail } from '../../planner/explain/tail';
-import { tailPartName, timelineSvg } from '../svg';
+import { activationCopiesName, tailPartName, timelineSvg } from '../svg';
 import { memorySection } from './memory-section';
 import { element, row, section, text } from './markup';
 import { assumptionsSection, findingsSection, htmlPage, listSection, numberBoxes, type ReportFinding } from './sections';
@@ -135,12 +135,14 @@ function timelineSection(title: string, candidate: Candidate): string {
     backwardWeight: 'var(--backward-weight)',
     gradientExchange: 'var(--gradients)',
     optimizer: 'var(--optimizer)',
+    copies: 'var(--keys-values)',
   };
   const picture =
     timeline === null
       ? element('p', 'The schedule has too many operations to be drawn.')
       : `<div class="picture">${timelineSvg(timeline, { title: printable(`${title}: ${say(name)}`), widthPx, colors, tail, maximumRectangles })}</div>`;
-  const key = `<p class="key">${[...passes(timeline), ...tailKinds(tail)]
+  const copies = timeline?.copies === undefined ? [] : [['copies', activationCopiesName] as const];
+  const key = `<p class="key">${[...passes(timeline), ...tailKinds(tail), ...copies]
     .map(([className, name]) => `<span class="swatch ${className}"></span>${name}`)
     .join(' ')}</p>`;
   return section('Timeline', `${element('p', text(`One step: ${shown.join(' + ')}. One row a stage.`))}\n${key}\n${picture}`);

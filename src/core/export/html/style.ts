@@ -33,7 +33,7 @@ thead th{font-weight:600;color:var(--muted)}
 .swatch{display:inline-block;width:12px;height:12px;margin:0 6px 0 12px;border-radius:2px;vertical-align:-1px}
 .key .swatch:first-child{margin-left:0}
 .key{color:var(--muted);font-size:13px;margin:4px 0 8px}
-.forward{background:var(--forward)}.backward{background:var(--backward)}.backward-weight{background:var(--backward-weight)}.gradients{background:var(--gradients)}.optimizer{background:var(--optimizer)}.frozen{background:var(--workspaces)}
+.forward{background:var(--forward)}.backward{background:var(--backward)}.backward-weight{background:var(--backward-weight)}.gradients{background:var(--gradients)}.optimizer{background:var(--optimizer)}.copies{background:var(--keys-values)}.frozen{background:var(--workspaces)}
 .part-weights{background:var(--weights)}
 .part-gradients{background:repeating-linear-gradient(135deg,var(--texture) 0 1px,transparent 1px 4px),var(--gradients)}
 .part-optimizer{background:radial-gradient(var(--texture) 1px,transparent 1.4px) 0 0/4px 4px,var(--optimizer)}

@@ -1,4 +1,4 @@
-import { host, type Schedule } from '../schedule';
+import { host, type CopyTimes, type Schedule } from '../schedule';
 
 /** Copies of activations while a schedule runs. */
 export interface RunningCopies {
@@ -6,6 +6,8 @@ export interface RunningCopies {
   readonly readyMs: (row: number) => number;
   /** Starts the copies that wait for the end of a row. */
   readonly start: (stage: number, row: number, endMs: number) => void;
+  /** Of the copies that have started. */
+  readonly times: CopyTimes;
 }
 
 const none = -1;
@@ -19,6 +21,7 @@ const none = -1;
 export function runningCopies({ copies, kind }: Schedule, copyMs?: Float64Array): RunningCopies | null {
   if (copies === undefined) return null;
   const { start, after, before, back, to } = copies;
+  const startMs = new Float64Array(before.length);
   const doneMs = new Float64Array(before.length);
   const next = start.slice();
   const freeMs = [new Float64Array(start.length), new Float64Array(start.length)] as const;
@@ -35,6 +38,7 @@ export function runningCopies({ copies, kind }: Schedule, copyMs?: Float64Array)
   };
   return {
     readyMs,
+    times: { startMs, endMs: doneMs },
     start: (stage, row, endMs) => {
       for (; (next[stage] ?? 0) < (start[stage + 1] ?? 0); next[stage] = (next[stage] ?? 0) + 1) {
         const copy = next[stage] ?? 0;
@@ -43,7 +47,8 @@ export function runningCopies({ copies, kind }: Schedule, copyMs?: Float64Array)
         const toHost = to[stage] === host;
         const link = freeMs[isBack || toHost ? 1 : 0];
         const fromMs = isBack || toHost ? endMs : Math.max(endMs, readyMs(row + 1));
-        link[stage] = doneMs[copy] = Math.max(fromMs, link[stage] ?? 0) + (copyMs?.[copy] ?? 0);
+        startMs[copy] = Math.max(fromMs, link[stage] ?? 0);
+        link[stage] = doneMs[copy] = startMs[copy] + (copyMs?.[copy] ?? 0);
       }
     },
   };

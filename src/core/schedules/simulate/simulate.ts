@@ -35,7 +35,7 @@ export function simulate(schedule: Schedule, durations: Durations, transfers: Tr
   if (deadlocked.length > 0) throw deadlockError(schedule, deadlocked);
   const { startMs, endMs, arrivalMs, freeMs } = run;
   const makespanMs = freeMs.reduce((latest, ms) => Math.max(latest, ms), 0);
-  return { ...schedule, startMs, endMs, arrivalMs, makespanMs };
+  return { ...schedule, startMs, endMs, arrivalMs, makespanMs, ...(run.copies === null ? {} : { copyTimes: run.copies.times }) };
 }
 
 /**

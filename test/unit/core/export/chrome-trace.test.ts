@@ -47,6 +47,20 @@ describe('Chrome trace', () => {
     assert.deepEqual(threads.map(({ args }) => args['name']), ['stage 0', 'stage 1', 'stage 2']); // prettier-ignore
   });
 
+  it('has the copies of activations in a process of their own', () => {
+    const timeline = timelineOf('BPipe', 1, 4, 8);
+    const copies = eventsOf(timeline).filter(({ ph, pid }) => ph === 'X' && pid === 2);
+    assert.equal(copies.length, timeline.copies!.before.length);
+    assert.deepEqual(
+      copies.slice(0, 2).map(({ tid, name, ts }) => [tid, name, ts]),
+      [0, 1].map((copy) => {
+        const way = timeline.copies!.back[copy] === 1 ? 'from' : 'to';
+        return [0, `${timeline.copies!.unit[copy]} ${way} stage 3`, 1000 * timeline.copyTimes!.startMs[copy]!];
+      }),
+    );
+    assert.ok(eventsOf(timelineOf('1F1B', 1)).every(({ pid }) => pid === 1));
+  });
+
   it('joins every transfer between stages by a flow that ends where the receiver starts', () => {
     const events = eventsOf(timelineOf('1F1B', 1));
     const starts = events.filter(({ ph }) => ph === 's');

@@ -18,6 +18,7 @@ const options: SvgOptions = {
     backwardWeight: 'brown',
     gradientExchange: 'purple',
     optimizer: 'green',
+    copies: 'teal',
   },
 };
 
@@ -38,6 +39,16 @@ describe('timeline as SVG', () => {
     assert.match(svg, /<title>gpt3-175b<\/title>/);
     assert.match(svg, />0 ms<\/text>/);
     assert.match(svg, /%<\/text>/);
+  });
+
+  it('draws copies of activations at the head of their rows', () => {
+    const timeline = timelineOf('BPipe', Array.from({ length: 12 }, () => [4]), 4); // prettier-ignore
+    const copyTimes = { startMs: timeline.copyTimes!.startMs, endMs: timeline.copyTimes!.startMs.map((ms) => ms + 2) };
+    const group = /<g class="c">[^]*?<\/g>/.exec(timelineSvg({ ...timeline, copyTimes }, options))?.[0] ?? '';
+    assert.match(group, /<title>activation copies<\/title>/);
+    const tops = new Set([...group.matchAll(/ y="(\d+)"/g)].map(([, y]) => Number(y)));
+    assert.deepEqual([...tops], [64]);
+    assert.ok(!timelineSvg(timelineOf('1F1B', [[4], [4]], 4), options).includes('class="c"'));
   });
 
   it('draws what follows the passes, and its axis ends with the step', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { maximumUnitsInFlight } from '../../../../src/core/memory-model/curve';
+import { timedCopies } from '../../../../src/core/schedules/activation-copies';
 import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
 import { operationKind, type Schedule } from '../../../../src/core/schedules/schedule';
 import { deadlockedAt, noTransfers, simulate, wholeBackward } from '../../../../src/core/schedules/simulate/simulate';
@@ -92,6 +93,28 @@ describe('BPipe', () => {
           assert.ok(copies!.before[out]! <= copies!.after[back]! + 1);
         }
       }
+    }
+  });
+
+  it('copies one after the other in each direction, after its own row and before the row that waits', () => {
+    for (const copyMs of [0, 0.5, 3]) {
+      const timeline = timed(made('BPipe', 8, 24), copyMs);
+      const { copies, startMs, endMs } = timeline;
+      for (let stage = 0; stage < 8; stage++) {
+        const own = timedCopies(timeline, stage);
+        own.forEach((copy, index) => {
+          const column = copies!.start[stage]! + index;
+          assert.equal(copy.endMs, copy.startMs + copyMs);
+          assert.equal(copy.other, 7 - stage);
+          assert.ok(copy.startMs >= endMs[copies!.after[column]!]!);
+          assert.ok(copy.endMs <= startMs[copies!.before[column]!]!);
+        });
+        for (const way of [true, false]) {
+          const along = own.filter(({ isBack }) => isBack === way);
+          assert.ok(along.every(({ startMs }, index) => index === 0 || startMs >= along[index - 1]!.endMs));
+        }
+      }
+      assert.ok(timedCopies(timeline, 0).length > 0 && timedCopies(timeline, 7).length === 0);
     }
   });
 
