@@ -16,6 +16,7 @@ export const searchKeys = [
   ...sizeKeys,
   'recompute',
   'zeroStage',
+  'dataReplicate',
   'offloadOptimizer',
   'contextParallelComm',
   'sequenceParallel',
@@ -25,7 +26,7 @@ export const searchKeys = [
 export type SearchKey = (typeof searchKeys)[number];
 
 /** Choices that trade time for memory, which `layout` leaves as the files have them. */
-export const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage'];
+export const memoryKeys: readonly SearchKey[] = ['recompute', 'zeroStage', 'dataReplicate'];
 /** How a layout is run, which `layout` leaves as well. */
 const runKeys: readonly SearchKey[] = ['sequenceParallel', 'contextParallelComm'];
 /** What is searched only where a file has it or it is named: it wants a runtime and a host that are made for it. */

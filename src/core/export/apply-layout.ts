@@ -132,6 +132,7 @@ function intoJson(run: Run, { point }: FoundPlan, stageLayers: readonly number[]
     ['training.recomputeGroup', training.recompute === 'full' ? training.recomputeGroup : undefined, undefined],
     ['training.recomputeModules', modules, undefined],
     ['training.zeroStage', training.zeroStage],
+    ['training.dataReplicate', training.dataReplicate ?? 1, 1],
     ['training.offloadOptimizer', training.offloadOptimizer === true, false],
     ['training.sequenceParallel', training.sequenceParallel],
     ['training.contextParallelComm', layout.context > 1 ? training.contextParallelComm : undefined, undefined],

@@ -84,7 +84,7 @@ function foundJson(found: FoundPlan, request: PlanRequest): object {
   const { point, name, scheme, ...plan } = found;
   const { layout, training, schedule, slices, stageLayers } = point;
   const { microBatch, recompute, recomputeLayers, recomputeGroup, recomputeModules, zeroStage, sequenceParallel } = training;
-  const { offloadOptimizer, activationOffloadLayers, contextParallelComm } = training;
+  const { dataReplicate, offloadOptimizer, activationOffloadLayers, contextParallelComm } = training;
   const needs = neededFor(point.schedule, request);
   return {
     name: say(name),
@@ -102,6 +102,7 @@ function foundJson(found: FoundPlan, request: PlanRequest): object {
       recomputeLayers: recomputeLayers ?? null,
       recomputeGroup: recomputeGroup ?? null,
       recomputeModules: recomputeModules ?? null,
+      dataReplicate: dataReplicate ?? 1,
       offloadOptimizer: offloadOptimizer === true,
       activationOffloadLayers: activationOffloadLayers ?? 0,
       contextParallelComm: contextParallelComm ?? null,

@@ -37,6 +37,7 @@ export function settingsOfFound({ request }: Pick<SearchResult, 'request'>, foun
     ...(training.recompute === 'selective' ? { 'training.recomputeModules': training.recomputeModules } : {}),
     'training.zeroStage': training.zeroStage,
     'training.sequenceParallel': training.sequenceParallel,
+    'training.dataReplicate': training.dataReplicate,
     'training.offloadOptimizer': training.offloadOptimizer,
     'training.activationOffloadLayers': training.activationOffloadLayers,
     'training.contextParallelComm': found.point.layout.context > 1 ? training.contextParallelComm : undefined,

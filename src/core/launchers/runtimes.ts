@@ -11,7 +11,7 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
   fsdp1: {
     name: 'FSDP',
     source: 'torch/distributed/fsdp/fully_sharded_data_parallel.py of PyTorch 2.6: data parallelism',
-    setBy: setBy(['microBatch', 'recompute', 'offloadOptimizer']),
+    setBy: setBy(['microBatch', 'recompute', 'dataReplicate', 'offloadOptimizer']),
     refuses: [],
     recomputes: wholeLayersOnly,
     silent: {},

@@ -21,6 +21,7 @@ const onHost = sentence`the optimizer on the GPU or the host, chosen freely`;
 const released: Readonly<Partial<Record<SearchKey, Sentence>>> = {
   recompute: sentence`recompute chosen freely`,
   zeroStage: sentence`ZeRO 0 or 1, chosen freely`,
+  dataReplicate: sentence`groups of replicas (HSDP) chosen freely`,
   schedule: sentence`the schedule chosen freely`,
   virtualStages: sentence`virtual stages chosen freely`,
   microBatch: sentence`the micro-batch chosen freely`,

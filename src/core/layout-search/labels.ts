@@ -37,9 +37,10 @@ export function settingsText({ layout, training }: Pick<CandidateGroup, 'layout'
 }
 
 function shardingWords({ data, context }: CandidateGroup['layout'], training: CandidateGroup['training']): Value[] {
-  const { zeroStage, offloadOptimizer, activationOffloadLayers = 0 } = training;
+  const { zeroStage, dataReplicate = 1, offloadOptimizer, activationOffloadLayers = 0 } = training;
   return [
     ...(data * context === 1 && zeroStage < 2 ? [] : [`ZeRO ${zeroStage}`]),
+    ...(dataReplicate > 1 ? [sentence`in ${counted(dataReplicate, 'group')} (HSDP)`] : []),
     ...(offloadOptimizer === true ? [sentence`optimizer on the host`] : []),
     ...(activationOffloadLayers > 0 ? [sentence`activations of ${counted(activationOffloadLayers, 'layer')} on the host`] : []),
   ];

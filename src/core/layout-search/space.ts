@@ -61,7 +61,8 @@ export function* candidateGroups(
   const choices = new Map<string, readonly ScheduleChoice[]>();
   for (const sizes of searchedSizes(problem)) {
     const batch = training.globalBatch / sizes.data;
-    const allowed = optimizers.filter((optimizer) => refusedTogether(capabilities, { ...sizes, ...optimizer }, model) === undefined);
+    const sharded = optimizers.flatMap((optimizer) => searchedGroups(problem, sizes, optimizer));
+    const allowed = sharded.filter((optimizer) => refusedTogether(capabilities, { ...sizes, ...optimizer }, model) === undefined);
     if (allowed.length === 0) continue;
     const held = allowed
       .map((optimizer) => ({ optimizer, holding: Object.values({ ...sizes, ...optimizer }).join() }))
@@ -99,7 +100,7 @@ export function* candidateGroups(
         for (const { optimizer, holding } of held) {
           const trained = { ...chosen, ...optimizer, ...comm, sequenceParallel, microBatch };
           const { gradients } = shardsEachPass({ training: trained, layout: sizes });
-          const time = gradients ? `${computed}, sharded on ${sizes.data}` : computed;
+          const time = gradients ? `${computed}, sharded on ${sizes.data} in ${trained.dataReplicate ?? 1}` : computed;
           const whole = { time, sliced: time, holding };
           for (const { layout, name, slices, solved } of alike) {
             if (cannotSplit(problem, name, trained)) continue;
@@ -305,6 +306,24 @@ function searchedOptimizers({ request, fixed, triesHost = false }: SearchProblem
       ...(offload === undefined && offloadOptimizer === undefined ? {} : { offloadOptimizer: offload ?? false }),
     }));
   });
+}
+
+/**
+ * Groups of HSDP: as the files have them where replicas divide into as many; free, of a runtime that shards weights one group and groups of
+ * whole nodes, which gather their weights over fewer links.
+ */
+function searchedGroups<T extends Pick<TrainingSpec, 'zeroStage'>>(
+  { request: { training, cluster }, fixed }: SearchProblem,
+  { tensor, context, data }: Sizes,
+  optimizer: T,
+): (T & Pick<TrainingSpec, 'dataReplicate'>)[] {
+  const { runtime, dataReplicate } = training;
+  const isFree = !fixed.has('dataReplicate') && (runtime === 'torchtitan' || runtime === 'fsdp1') && optimizer.zeroStage >= 2;
+  if (!isFree) return data % (dataReplicate ?? 1) === 0 ? [optimizer] : [];
+  const ofNodes = (groups: number): boolean => ((tensor * context * data) / groups) % cluster.gpusPerNode === 0;
+  return listDivisors(data)
+    .filter((groups) => groups === 1 || groups === dataReplicate || ofNodes(groups))
+    .map((groups) => ({ ...optimizer, ...(groups === 1 && dataReplicate === undefined ? {} : { dataReplicate: groups }) }));
 }
 
 /** Nothing is left to choose from. */

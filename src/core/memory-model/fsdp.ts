@@ -1,7 +1,7 @@
 import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { adapterParameters } from '../model/adapters';
-import { paddedVocab } from '../model/parameters';
+import { paddedVocab, shardRanks } from '../model/parameters';
 import { heldBytes, layerOfRank, type RankParameters, type StaticBytes } from './held';
 import { layerGroups, type StageContents } from './layer-tensors';
 import { hiddenShare } from './unit-sizes';
@@ -60,7 +60,7 @@ export function keepsGathered({ training, layout }: MemoryInputs): boolean {
 
 /** Whether the runtime shards parameters by FSDP, and there are ranks to shard them over. */
 function isSharded({ training, layout }: MemoryInputs): boolean {
-  return (training.runtime === 'torchtitan' || training.runtime === 'fsdp1') && layout.data * layout.context > 1;
+  return (training.runtime === 'torchtitan' || training.runtime === 'fsdp1') && shardRanks(layout.data * layout.context, training) > 1;
 }
 
 /** Parameters of a rank outside the layers that its stage has: embedding and head. */

@@ -10,6 +10,7 @@ import {
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
+  shardRanks,
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
@@ -94,8 +95,14 @@ export interface StaticBytes {
 
 /** All that a rank of a stage holds except for adapters. */
 export function heldParameters(inputs: MemoryInputs, stage: StageContents): RankParameters {
-  const { layout } = inputs;
-  return { ...rankParameters(inputs, stage), shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
+  return { ...rankParameters(inputs, stage), ...sharding(inputs) };
+}
+
+function sharding({ layout, training }: MemoryInputs): Pick<RankParameters, 'shards' | 'expertShards'> {
+  return {
+    shards: shardRanks(layout.data * layout.context, training),
+    expertShards: shardRanks(expertReplicas(layout), training),
+  };
 }
 
 /** What of a rank's parameters has gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
@@ -113,7 +120,7 @@ export function trainedParameters(inputs: MemoryInputs, stage: StageContents): R
   const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const saved =
     (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? resolveHeadShare(stage) * words : 0);
-  return { shared: layers + saved, experts, shards: layout.data * layout.context, expertShards: expertReplicas(layout) };
+  return { shared: layers + saved, experts, ...sharding(inputs) };
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

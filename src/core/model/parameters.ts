@@ -2,6 +2,7 @@ import { layerGroups, sumOverGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, layerStateMixer, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
+import type { TrainingSpec } from '../domain/request';
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
@@ -199,6 +200,11 @@ export function rankExpertParameters(model: ModelSpec, division: LayerDivision, 
 export function expertReplicas(division: LayerDivision & { readonly data: number; readonly context: number }): number {
   const { tensor, data, context, expert } = division;
   return Math.max(1, (tensor * data * context) / expert / expertTensorSize(division));
+}
+
+/** Ranks that share out what of the same parameters is sharded: all that hold them, or those of one group of HSDP. */
+export function shardRanks(ranks: number, { dataReplicate = 1 }: Pick<TrainingSpec, 'dataReplicate'>): number {
+  return Math.max(1, ranks / dataReplicate);
 }
 
 /** Token embedding plus learned positions, elements. */

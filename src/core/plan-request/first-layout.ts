@@ -198,6 +198,7 @@ function createJudge(given: LayoutSettings, { model, draft, signal, kept }: Plan
   const counts = { evaluations: 0, estimates: 0 };
   const layoutTraining = (layout: Layout): TrainingSpec => ({
     ...draft,
+    ...hybridGroups(draft, layout, cluster),
     sequenceParallel: usualSequenceParallel(draft, layout.tensor).value,
     globalBatch: batchOn(given, draft, layout, kept),
   });
@@ -228,6 +229,19 @@ function createJudge(given: LayoutSettings, { model, draft, signal, kept }: Plan
       return { sequenceMs: iterationMs / training.globalBatch, mayHaveRoom: peakBytes <= (1 - room) * usableBytes };
     },
   };
+}
+
+/**
+ * Groups of HSDP under `HYBRID_SHARD`, which shards over the GPUs of a node and repeats over nodes
+ * (torch/distributed/fsdp/_init_utils.py of PyTorch 2.6); nothing without it, or where their number is given.
+ */
+export function hybridGroups(
+  { hybridShard, dataReplicate }: Pick<TrainingSpec, 'hybridShard' | 'dataReplicate'>,
+  { tensor, context, data }: Layout,
+  { gpusPerNode }: Pick<ClusterSpec, 'gpusPerNode'>,
+): Pick<TrainingSpec, 'dataReplicate'> {
+  if (hybridShard !== true || dataReplicate !== undefined) return {};
+  return { dataReplicate: greatestCommonDivisor(data, Math.max(1, Math.floor((tensor * context * data) / gpusPerNode))) };
 }
 
 function requestFor(model: ModelSpec, cluster: ClusterSpec, training: TrainingSpec, layout: Layout): PlanRequest {
@@ -285,7 +299,9 @@ function possibleLayouts(given: LayoutSettings, planned: PlannedModel, cluster: 
   return orAll(
     layouts,
     ({ data, tensor, expert, expertTensor = tensor }) =>
-      dividesBatch({ data }, draft, batch) && ((data * context * tensor) / expertTensor) % expert === 0,
+      dividesBatch({ data }, draft, batch) &&
+      data % (draft.dataReplicate ?? 1) === 0 &&
+      ((data * context * tensor) / expertTensor) % expert === 0,
   );
 }
 

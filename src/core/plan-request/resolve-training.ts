@@ -17,7 +17,7 @@ import type { ValueOrDefault } from './defaults-recorder';
 import { fusedAttentionKernel } from '../time-model/rates';
 import { releaseRecipe } from './release-recipe';
 import { resolveAdapter } from './resolve-adapter';
-import type { TrainingDraft } from './first-layout';
+import { hybridGroups, type TrainingDraft } from './first-layout';
 import { sequenceLengths } from './sequence-lengths';
 import { counted, sentence } from '../sentence';
 
@@ -211,6 +211,19 @@ export function resolveContextParallelComm(
   if (context === 1 || contextParallelComm !== undefined || isOther || sharesHeads(model, ranks)) return {};
   const reason = sentence`all-to-all splits heads, which are not divisible by ${counted(ranks, 'rank')} of tensor and context parallelism`;
   return { contextParallelComm: valueOrDefault('training.contextParallelComm', undefined, () => ({ value: 'ring', reason })) };
+}
+
+/** Groups of HSDP where the files ask for one in each node, and give no number. */
+export function resolveHybridGroups(
+  draft: TrainingDraft,
+  layout: Layout,
+  cluster: ClusterSpec,
+  valueOrDefault: ValueOrDefault,
+): Pick<TrainingSpec, 'dataReplicate'> {
+  const { dataReplicate } = hybridGroups(draft, layout, cluster);
+  if (dataReplicate === undefined) return {};
+  const reason = sentence`HYBRID_SHARD shards inside each node`;
+  return { dataReplicate: valueOrDefault('training.dataReplicate', undefined, () => ({ value: dataReplicate, reason })) };
 }
 
 /** Plain values of located fields. */

@@ -30,7 +30,7 @@ import { withLayoutGiven } from './layout-given';
 import { mixedCluster, resolveMixedLayout } from './mixed-cluster';
 import { resolveNode, resolveNodes } from './resolve-cluster';
 import { resolveLayout, resolveOrder } from './resolve-layout';
-import { givenValues, resolveTraining, resolveContextParallelComm } from './resolve-training';
+import { givenValues, resolveTraining, resolveContextParallelComm, resolveHybridGroups } from './resolve-training';
 import { planScenario, type Scenario, type ResolveDefaults } from './scenario';
 
 /**
@@ -68,6 +68,7 @@ export function resolveRun(
   const training = {
     ...trainingOn(run, draft, layout, valueOrDefault, defaults.kept),
     ...resolveContextParallelComm(model, draft, layout, valueOrDefault),
+    ...resolveHybridGroups(draft, layout, cluster, valueOrDefault),
   };
   const request: PlanRequest = {
     title: run.title,

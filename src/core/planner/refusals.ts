@@ -25,7 +25,7 @@ export const maximumUnits = 100_000;
 /**
  * Refuses a request that no schedule can run, before anything is made for it.
  * @throws ExpectedError `plan-encoder-decoder`, `plan-virtual-stages`, `plan-stage-layers`, `plan-more-stages-than-layers`,
- * `plan-batch-not-divisible`, `plan-too-large`.
+ * `plan-batch-not-divisible`, `plan-replicate-groups`, `plan-too-large`.
  */
 export function requireRunnable(request: PlanRequest): void {
   const { model, training, layout } = request;
@@ -46,7 +46,18 @@ export function requireRunnable(request: PlanRequest): void {
       sentence`A global batch of ${formatCount(training.globalBatch)} is not divisible by ${counted(layout.data, 'replica')}`,
       sentence`use a multiple of ${formatCount(layout.data)}`,
     );
+  requireGroups(request);
   requireCountable(request);
+}
+
+/** @throws ExpectedError `plan-replicate-groups` for replicas that do not divide into the groups of HSDP. */
+function requireGroups({ training: { dataReplicate = 1 }, layout: { data } }: PlanRequest): void {
+  if (data % dataReplicate === 0) return;
+  throw new ExpectedError(
+    'plan-replicate-groups',
+    sentence`${counted(data, 'replica')} cannot be divided into ${counted(dataReplicate, 'group')} of HSDP`,
+    sentence`set training.dataReplicate to a divisor of ${formatCount(data)}`,
+  );
 }
 
 function virtualStagesError(asked: ScheduleName, virtualStages: number): ExpectedError {

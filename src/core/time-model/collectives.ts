@@ -80,6 +80,24 @@ export function shardBandwidth(
 }
 
 /**
+ * Bandwidth of a ring over `groups` groups of HSDP, whose ranks have the same shard, bytes per second: `shards` ranks of a group on each
+ * tensor-parallel rank lie next to each other and share the network of their node, one ring each.
+ *
+ * @param shards of a group, at least 1.
+ */
+export function groupBandwidth(
+  { layout, cluster }: { readonly layout: Pick<Layout, 'tensor'>; readonly cluster: NodeGroup },
+  shards: number,
+  groups: number,
+): number {
+  const bus = nodeBusBandwidth(cluster.links, groups);
+  const joined = joinedGpus(cluster);
+  const apart = layout.tensor * shards;
+  if (apart * groups <= joined) return bus;
+  return Math.min(bus, joinedBandwidth(cluster) / Math.min(apart, joined));
+}
+
+/**
  * Share of an overlapped collective that still costs time, since it shares memory and SMs with compute. It lies between the values that
  * golden rows with exposed and with hidden collectives give (`docs/model/time.md`, Sharded weights).
  */

@@ -5,8 +5,8 @@ import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
 import { adapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
-import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
-import { allReduceSeconds, contention, joinedBandwidth, nodeBusBandwidth } from './collectives';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks } from '../model/parameters';
+import { allReduceSeconds, contention, groupBandwidth, joinedBandwidth, nodeBusBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 import { shardsEachPass } from './sharding';
 import { maximum } from '../numbers';
@@ -78,11 +78,17 @@ const everythingHides: OverlapWindows = { weights: { share: 0, ms: 0 }, gradient
  */
 export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, windows: OverlapWindows = everythingHides): number {
   const { layout, training, cluster } = inputs;
-  const ranks = layout.data * layout.context;
-  if (ranks <= 1) return 0;
-  const parts = localParameters(inputs, stage);
+  const all = layout.data * layout.context;
+  if (all <= 1) return 0;
   const element = elementBytes(training);
   const sharded = training.zeroStage >= 1;
+  const inGroup = (ranks: number): number => (sharded ? shardRanks(ranks, training) : ranks);
+  const ranks = inGroup(all);
+  const parts = localParameters(inputs, stage).map((part) => ({
+    parameters: part.parameters,
+    ranks: inGroup(part.ranks),
+    all: part.ranks,
+  }));
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
   const isScattered = sharded && !(layout.pipeline > 1 && runtimeProfile(training).reducesWhole);
@@ -99,17 +105,33 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
         ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, isReplicated ? bucketBytesOfDdp / gradient : bucketParameters(ranks)),
     ),
   );
-  const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[]): number => {
-    const ms = (1e3 * bytes * volume) / bandwidth;
+  const groupsMs = inPasses.gradients
+    ? 0
+    : sumBy(parts, (part) => betweenGroupsMs(inputs, part.ranks, part.all, gradient * part.parameters));
+  const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[], apartMs = 0): number => {
+    const ms = (1e3 * bytes * volume) / bandwidth + apartMs;
     if (overlaps !== true) return ms;
     const waited = Math.max((1e3 * bytes * bucket) / bandwidth, maximum(within.map((one) => one.share * ms - one.ms)));
     return waited + contention * Math.max(0, ms - waited);
   };
   return (
-    waitedMs(scattered, training.overlapGradReduce, windows.gradients) +
+    waitedMs(scattered, training.overlapGradReduce, windows.gradients, groupsMs) +
     waitedMs(sharded ? gatheredBytes(training) : 0, training.overlapParamGather, [windows.weights]) +
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );
+}
+
+/**
+ * All-reduce of the gradients' shards over groups that repeat them (HSDP; instances of Megatron-LM's distributed optimizer), ms.
+ *
+ * @param bytes of all the gradients; `ranks` of the `all` that have them are in a group.
+ */
+function betweenGroupsMs({ layout, cluster, ...inputs }: CostInputs, ranks: number, all: number, bytes: number): number {
+  const groups = all / ranks;
+  if (groups <= 1) return 0;
+  const stages = resolveRankOrder({ layout, ...inputs }) === 'tp-cp-ep-pp-dp' ? layout.pipeline : 1;
+  const bandwidth = groupBandwidth({ layout: { tensor: layout.tensor * stages }, cluster }, ranks, groups);
+  return (1e3 * 2 * (groups - 1) * bytes) / groups / ranks / bandwidth;
 }
 
 /** Bytes of a parameter that the optimizer's shards gather: one where weights stay in FP8 (Megatron-LM's `--fp8-param-gather`). */

@@ -2,6 +2,7 @@ import { hostGBps } from '../cluster/links';
 import { elementBytes } from '../domain/number-formats';
 import { stepBytes, traitsOfOptimizer } from '../domain/optimizer';
 import type { CostInputs } from './rates';
+import { shardRanks } from '../model/parameters';
 import { localParameters, type StageLayers } from './gradient-exchange';
 import { maximum, minimum } from '../numbers';
 
@@ -19,12 +20,14 @@ export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   const { optimizerNsPerParameter } = inputs.constants;
   if (optimizerNsPerParameter !== undefined)
     return total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-      training.zeroStage >= 1 ? (1e-6 * optimizerNsPerParameter * parameters) / ranks : 1e-6 * optimizerNsPerParameter * parameters,
+      training.zeroStage >= 1
+        ? (1e-6 * optimizerNsPerParameter * parameters) / shardRanks(ranks, training)
+        : 1e-6 * optimizerNsPerParameter * parameters,
     );
   const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
   const wholeBuffer = (layout.data * layout.context > 1 ? 3 : 1) * gradient;
   const bytes = total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? ((state + 12) / ranks + wholeBuffer) * parameters : state * parameters,
+    training.zeroStage >= 1 ? ((state + 12) / shardRanks(ranks, training) + wholeBuffer) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency) + orthogonalTime(inputs, stage);
 }
@@ -41,7 +44,7 @@ function orthogonalTime(inputs: CostInputs, stage: StageLayers): number {
   if (traitsOfOptimizer(training.optimizer).orthogonalises !== true) return 0;
   const sides = [model.hidden, Math.max(model.hidden, model.ffn) / layout.tensor];
   const [short, long] = [minimum(sides), maximum(sides)];
-  const own = total(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
+  const own = ownParameters(inputs, stage);
   const flops = newtonSchulzSteps * (4 * short + (2 * short ** 2) / long) * own;
   const { peakTflops, gemmEfficiency } = cluster.gpu;
   return (1e3 * flops) / (peakTflops[training.precision] * 1e12 * gemmEfficiency);
@@ -56,9 +59,17 @@ const hostUpdates = 4e9;
 function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
   const { training, cluster } = inputs;
   const element = elementBytes(training);
-  const own = total(localParameters(inputs, stage), ({ parameters, ranks }) => (training.zeroStage >= 1 ? parameters / ranks : parameters));
+  const own = ownParameters(inputs, stage);
   const moved = (training.gradAccumulationFp32 ? 4 : element) + element;
   return 1e3 * ((moved * own) / (1e9 * hostGBps(cluster)) + (own * cluster.gpusPerNode) / hostUpdates);
+}
+
+/** Parameters that a rank updates: its shard, or all that it holds. */
+function ownParameters(inputs: CostInputs, stage: StageLayers): number {
+  const { training } = inputs;
+  return total(localParameters(inputs, stage), ({ parameters, ranks }) =>
+    training.zeroStage >= 1 ? parameters / shardRanks(ranks, training) : parameters,
+  );
 }
 
 function total<T>(parts: readonly T[], value: (part: T) => number): number {

@@ -1,10 +1,10 @@
 import { adapterParameters } from '../model/adapters';
 import { layersByKind, type LayerGroup } from '../model/layers';
 import { frozenBytes } from '../domain/adapter';
-import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters } from '../model/parameters';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks } from '../model/parameters';
 import { elementBytes } from '../domain/number-formats';
 import type { Layout, TrainingSpec } from '../domain/request';
-import { exposedSeconds, shardBandwidth } from './collectives';
+import { exposedSeconds, groupBandwidth, shardBandwidth } from './collectives';
 import type { CostInputs } from './rates';
 
 /** Seconds that a pass of one micro-batch waits for collectives of sharded weights and gradients. */
@@ -36,7 +36,10 @@ function waited(collectives: number, compute: number, layers: number): number {
   return exposedSeconds(collectives, compute) + collectives / Math.max(1, layers);
 }
 
-/** Collectives of the layers of one stage in one pass: gathering all weights, scattering all gradients, seconds. */
+/**
+ * Collectives of the layers of one stage in one pass: gathering all weights, scattering all gradients and, with HSDP, adding up the shards
+ * of its groups, seconds.
+ */
 interface ShardedCollectives {
   readonly gather: number;
   readonly scatter: number;
@@ -74,8 +77,12 @@ function shardedCollectives(
   const { adapter } = training;
   const element = elementBytes(training);
   /** `trained` of the parameters have gradients; the others take `frozen` bytes each. */
-  const add = (parameters: number, ranks: number, times: number, trained = parameters, frozen = element): void => {
-    if (ranks <= 1 || parameters === 0) return;
+  const add = (parameters: number, replicas: number, times: number, trained = parameters, frozen = element): void => {
+    if (parameters === 0) return;
+    const ranks = shardRanks(replicas, training);
+    if (trained > 0 && replicas > ranks)
+      scatter += times * betweenGroups(inputs, ranks, replicas / ranks, trained * gradientBytes(training));
+    if (ranks <= 1) return;
     const bandwidth = shardBandwidth(inputs, ranks);
     const latency = ringLatencySeconds * (ranks - 1);
     const share = (ranks - 1) / ranks;
@@ -100,6 +107,17 @@ function shardedCollectives(
   const isWhole = adapter === undefined || (adapter.saved ?? []).length > 0;
   add(vocabulary, replicas, matrices, isWhole ? vocabulary : 0);
   return { gather, scatter };
+}
+
+/**
+ * All-reduce of the gradients' shards over the groups of HSDP, seconds: FSDP2 starts it as soon as those of a layer are scattered
+ * (`foreach_reduce` of torch/distributed/fsdp/_fully_shard of PyTorch 2.6).
+ *
+ * @param bytes of all the gradients, before they are scattered over `shards` ranks.
+ */
+function betweenGroups(inputs: CostInputs, shards: number, groups: number, bytes: number): number {
+  const volume = (2 * (groups - 1) * bytes) / groups / shards;
+  return volume / groupBandwidth(inputs, shards, groups) + 2 * ringLatencySeconds * (groups - 1);
 }
 
 /** Bytes a gradient is reduced in. */

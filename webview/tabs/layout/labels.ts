@@ -19,6 +19,7 @@ export function keyName(key: SearchKey): string {
     microBatch: t('micro-batch'),
     recompute: t('recompute'),
     zeroStage: t('ZeRO stage'),
+    dataReplicate: t('groups of replicas (HSDP)'),
     offloadOptimizer: t('place of the optimizer'),
     contextParallelComm: t('context-parallel collectives'),
     sequenceParallel: t('sequence parallelism'),

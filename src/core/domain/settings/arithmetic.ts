@@ -100,6 +100,20 @@ export const optimizer = {
     meaning: sentence`What data-parallel replicas shard: 1 optimizer state, 2 also gradients, 3 also weights.`,
     fieldNames: ['zero'],
   },
+  /**
+   * HSDP: FSDP's `dp_replicate`, `HYBRID_SHARD`, Megatron-LM's `--num-distributed-optimizer-instances`. Absent: 1, all replicas shard
+   * together.
+   */
+  dataReplicate: {
+    type: integer(1, 1_000_000),
+    title: sentence`groups of replicas (HSDP)`,
+    compared: { silent: 1 },
+    meaning: sentence`HSDP: groups of replicas that each hold the whole model state; it is sharded inside a group.`,
+    // prettier-ignore
+    fieldNames: ['hsdp', 'dpreplicate', 'dpreplicatesize', 'dataparallelreplicatedegree', 'replicatedegree', 'numdistributedoptimizerinstances'],
+  },
+  /** FSDP's `HYBRID_SHARD`, unless `dataReplicate` is given. */
+  hybridShard: { type: boolean, meaning: sentence`FSDP shards inside each node and repeats over the nodes, as HYBRID_SHARD does.` },
   /** In the training precision otherwise. */
   gradAccumulationFp32: {
     type: boolean,

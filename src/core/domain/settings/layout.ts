@@ -197,15 +197,10 @@ export const layout = {
     read: flag,
     meaning: sentence`Whether the model is built as a pipeline module of DeepSpeed, which runs no ZeRO 2 or 3.`,
   },
-  dataReplicate: {
-    read: amount,
-    sets: ['data', 'zeroStage'],
-    meaning: sentence`Groups of replicas that each hold the whole model state.`,
-  },
   /** -1: what is left of the GPUs. */
   dataShard: {
     read: amount,
-    sets: ['data', 'zeroStage'],
+    sets: ['data', 'dataReplicate', 'zeroStage'],
     meaning: sentence`Replicas that shard weights, gradients and optimizer state; -1 uses all remaining GPUs.`,
   },
 } as const satisfies SettingTable;

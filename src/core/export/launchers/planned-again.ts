@@ -157,6 +157,10 @@ const byRequest: Readonly<Partial<Record<PlanSetting, ComparedSetting>>> = {
     ({ request: { layout, training } }) => (layout.data > 1 ? training.zeroStage : null),
     (zeroStage) => (zeroStage === null ? {} : { training: { zeroStage } }),
   ),
+  dataReplicate: compared(
+    ({ request: { layout, training } }) => (layout.data > 1 && training.zeroStage > 0 ? (training.dataReplicate ?? 1) : null),
+    (dataReplicate) => (dataReplicate === null ? {} : { training: { dataReplicate } }),
+  ),
   overlapParamGather: compared(
     ({ request: { training } }) => (training.zeroStage > 0 ? (training.overlapParamGather ?? false) : null),
     (overlapParamGather) => (overlapParamGather === null ? {} : { training: { overlapParamGather } }),

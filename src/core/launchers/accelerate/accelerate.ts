@@ -43,6 +43,9 @@ export const fsdpStage = anyOf((written) => {
   return /^(no_shard|3)$/i.test(written) ? 0 : undefined;
 });
 
+/** A sharding strategy that shards inside each node only. */
+export const fsdpHybrid = lenient(anyOf((written) => (/^(hybrid_shard(_zero2)?|4|5)$/i.test(written) ? true : undefined)));
+
 const ofType: Readonly<Record<string, Table>> = {
   DEEPSPEED: {
     zeroStage: [row('deepspeed_config.zero_stage', count(0, 3))],
@@ -56,6 +59,7 @@ const ofType: Readonly<Record<string, Table>> = {
       row('fsdp_config.sharding_strategy', fsdpStage),
       row('fsdp_config.fsdp_reshard_after_forward', fsdpStage),
     ],
+    hybridShard: [row('fsdp_config.fsdp_sharding_strategy', fsdpHybrid), row('fsdp_config.sharding_strategy', fsdpHybrid)],
     ...stateDictKeys('fsdp_config.fsdp_state_dict_type', 'fsdp_config.state_dict_type'),
     recomputeGranularity: [row('fsdp_config.fsdp_activation_checkpointing', lenient(fixed('full')))],
   },

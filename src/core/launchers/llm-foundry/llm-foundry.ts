@@ -5,7 +5,7 @@ import { createResolver } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import type { Facts, LauncherFile, Program } from '../../run/facts';
 import { sentence } from '../../sentence';
-import { fsdpStage } from '../accelerate/accelerate';
+import { fsdpHybrid, fsdpStage } from '../accelerate/accelerate';
 import { peftSection } from '../tables/adapters';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -24,6 +24,7 @@ const keys: Table = {
   optimizer: [row('optimizer.name', word)],
   tensor: [row('tp_config.tensor_parallel_degree', count(1))],
   zeroStage: [row('fsdp_config.sharding_strategy', fsdpStage)],
+  hybridShard: [row('fsdp_config.sharding_strategy', fsdpHybrid)],
   dataReplicate: rows(sizeUnlessOpen, 'fsdp_config.data_parallel_replicate_degree'),
   recomputeGranularity: [row('fsdp_config.activation_checkpointing', lenient(fixed('full')))],
   cpuCheckpointing: [row('fsdp_config.activation_cpu_offload', on(true))],

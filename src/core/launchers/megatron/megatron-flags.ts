@@ -140,6 +140,7 @@ const ownFlags: FlagTable = {
   lastStageLayers: [row('decoder-last-pipeline-num-layers', count(1))],
   embeddingAsLayer: [row('account-for-embedding-in-pipeline-split', on(true))],
   lossAsLayer: [row('account-for-loss-in-pipeline-split', on(true))],
+  dataReplicate: [row('num-distributed-optimizer-instances', count(1))],
   contextCommunication: [row('cp-comm-type', texts)],
   contextLevels: [row('hierarchical-context-parallel-sizes', wholes)],
   microBatchGroup: [row('microbatch-group-size-per-virtual-pipeline-stage', count(1)), row('microbatch-group-size-per-vp-stage', count(1))],

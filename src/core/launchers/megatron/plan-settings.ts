@@ -47,6 +47,7 @@ export function megatronSettings(
     ...orderSettings(plan),
     ...overlapSettings(plan, traits),
     shardingSetting(plan, traits),
+    countSetting(sentence`instances of the distributed optimizer`, 'dataReplicate', plan.dataReplicate ?? 1, 1),
     switchSetting(
       sentence`sequence parallelism`,
       'sequenceParallel',

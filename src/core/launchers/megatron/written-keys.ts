@@ -13,7 +13,7 @@ const written = [
 
 const onlyFlags = [
   ...(['layers', 'emptyLayers', 'stageLayers', 'splitRank', 'embeddingAsLayer', 'lossAsLayer'] as const),
-  ...(['contextCommunication', 'zeroStage'] as const),
+  ...(['contextCommunication', 'zeroStage', 'dataReplicate'] as const),
 ] satisfies FactName[];
 
 const flagNames = namesIn(flagTable, [...written, ...onlyFlags], ['hybridPattern']);

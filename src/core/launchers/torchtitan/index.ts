@@ -28,6 +28,7 @@ const shared: Pick<Launcher, 'traits' | 'capabilities' | 'modelNamed'> = {
       'virtualStages',
       'microBatch',
       'recompute',
+      'dataReplicate',
       'offloadOptimizer',
     ]),
     refuses: [

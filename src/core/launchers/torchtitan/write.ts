@@ -100,16 +100,21 @@ export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
 }
 
 /** FSDP2 shards over `data_parallel_shard_degree` GPUs, DDP and HSDP repeat over `data_parallel_replicate_degree`. */
-function dataSettings({ data, zeroStage }: LaunchSettings): readonly DesiredSetting[] {
-  const [replicate, shard] = zeroStage === 0 ? [data, 1] : [1, data];
+function dataSettings({ data, zeroStage, dataReplicate = 1 }: LaunchSettings): readonly DesiredSetting[] {
+  const [replicate, shard] = zeroStage === 0 ? [data, 1] : [dataReplicate, data / dataReplicate];
   const setting: DesiredSetting = {
-    what: zeroStage === 0 ? sentence`data parallel size ${data}, replicated` : sentence`data parallel size ${data}, sharded`,
+    what:
+      shard === 1
+        ? sentence`data parallel size ${data}, replicated`
+        : replicate > 1
+          ? sentence`data parallel size ${data}, sharded in ${counted(replicate, 'group')}`
+          : sentence`data parallel size ${data}, sharded`,
     facts: ['dataReplicate', 'dataShard'],
     isMet: ({ dataReplicate, dataShard }) => {
       const repeated = dataReplicate?.value ?? 1;
       const given = dataShard?.value ?? -1;
       // -1 is what the other sizes leave of the GPUs: the plan's, where it starts on as many.
-      return repeated === replicate && (given === shard || (given === -1 && zeroStage > 0));
+      return repeated === replicate && (given === shard || (given === -1 && shard > 1));
     },
     alternatives: () => [
       [

@@ -1,4 +1,4 @@
-import { accelerateBases, accelerateFacts, detectAccelerateProgram, fsdpStage, offloaded } from '../accelerate/accelerate';
+import { accelerateBases, accelerateFacts, detectAccelerateProgram, fsdpHybrid, fsdpStage, offloaded } from '../accelerate/accelerate';
 import { allLinear, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
 import { adapterSettings, kindSettings, libraryDefaults, loraFlags } from '../tables/adapters';
 import { ownLayer, type Layer } from '../../languages/layers';
@@ -57,6 +57,11 @@ const sharding: FlagRead<number> = {
   },
 };
 
+const hybrid: FlagRead<boolean> = {
+  words: 'many',
+  of: (words) => (words.join(' ').includes('hybrid_shard') ? { value: true } : { silent: true }),
+};
+
 const sizes = count(1);
 const mixedPrecision = lenient(choice({ bf16: 'bf16', fp16: 'fp16', fp8: 'fp8' }));
 /** In which type the model is loaded: `dtype` since Transformers 4.56. */
@@ -107,6 +112,7 @@ const table: FlagTable = {
     row('fsdp', sharding),
     ...rows(fsdpStage, 'fsdp-sharding-strategy', 'fsdp-reshard-after-forward'),
   ],
+  hybridShard: [row('fsdp', hybrid), row('fsdp-sharding-strategy', fsdpHybrid)],
   optimizer: [
     ...Object.entries(factorySwitches).map(([name, optimizer]) => row(name.replaceAll('_', '-'), toggle(optimizer))),
     ...rows(trainerOptimizer, 'optim', 'optimizer', 'optimizer-type'),

@@ -2,7 +2,7 @@ import type { ConfigView } from '../view';
 import type { Facts } from '../../run/facts';
 import { formatNumber } from '../../format';
 import { quoted } from '../../text';
-import { torchtitanFormats, withFsdp } from '../formats';
+import { torchtitanFormats } from '../formats';
 import { countOf } from '../../launchers/counts';
 import { parallelSize } from '../../launchers/layout-sizes';
 import { titanAssignedLayers, titanTotalStages, titanStagesPerRank } from '../../launchers/torchtitan/stage-layers';
@@ -22,12 +22,6 @@ export const torchtitanRules: readonly Rule[] = [
     severity: 'error',
     formats: torchtitanFormats,
     check: stagesOfSchedule,
-  },
-  {
-    code: 'hsdp-memory',
-    severity: 'warning',
-    formats: withFsdp,
-    check: hybridShards,
   },
 ];
 
@@ -103,23 +97,5 @@ function stagesOfSchedule({ facts }: ConfigView): Issue | null {
     message: sentence`The schedule ${name} runs ${kind === 'single' ? sentence`exactly 1 stage` : sentence`at least 2 stages`} on each rank, but there ${stages === 1 ? sentence`is` : sentence`are`} ${formatNumber(stages)}`,
     remedy: sentence`use the schedule ${other}${near.length > 0 ? sentence`, or ${listed(near)} layers a stage` : ''}`,
     changes: [...setTo('schedule', [other]), ...setTo('layersPerStage', near)],
-  };
-}
-
-/**
- * @finding hsdp-memory
- * HSDP shards weights, gradients and optimizer state inside a group of replicas and repeats them over the groups; with one shard it is
- * DDP. Plans shard over all replicas: memory of these states is the number of groups times what is shown, and the all-reduce between
- * groups is left out. Activations and the time of compute are right.
- * @source TorchTitan, `torchtitan/distributed/parallel_dims.py`, `dp_replicate` and `dp_shard`
- * @ignore the states take little of the memory that is free.
- */
-function hybridShards({ facts }: ConfigView): Issue | null {
-  const groups = countOf(facts, 'dataReplicate');
-  if (groups === null || groups <= 1) return null;
-  return {
-    at: ['dataReplicate'],
-    message: sentence`Memory is counted as sharded over all replicas, not inside each of ${formatNumber(groups)} groups (HSDP)`,
-    remedy: sentence`allow for ${formatNumber(groups)} times the weights, gradients and optimizer state`,
   };
 }

@@ -197,8 +197,6 @@ const table: readonly Row[] = [
   ['tt-virtual-stages', 'torchtitan', 'layersPerStage', { layers: 30, layersPerStage: 5, pipeline: 4, schedule: 'Interleaved1F1B' }, { layersPerStage: 4 },
     '5 layers a stage make 7 virtual stages, no multiple of the 4 pipeline ranks', 'use 4 or 2 layers a stage',
     ['Set --layersPerStage to 4', 'Set --layersPerStage to 2']],
-  ['hsdp-memory', 'torchtitan', 'dataReplicate', { dataReplicate: 4, dataShard: 4 }, { dataReplicate: 1 },
-    'not inside each of 4 groups (HSDP)', 'allow for 4 times the weights, gradients and optimizer state', []],
   ['tt-single-stage-schedule', 'torchtitan', 'schedule', { layers: 30, layersPerStage: 4, pipeline: 4, schedule: '1F1B' }, { layersPerStage: 8 },
     'The schedule "1F1B" runs exactly 1 stage on each rank, but there are 2', 'use the schedule Interleaved1F1B, or 8 layers a stage',
     ['Set --schedule to Interleaved1F1B', 'Set --layersPerStage to 8']],
