@@ -1,6 +1,7 @@
 /**
  * Matrices of a layer that low-rank adapters extend. `qkv` and `gateUp` are several products in one tensor, with one adapter for all of
- * them; `output` is that of attention, `down` the last of a feed-forward network or of an expert.
+ * them; `output` is that of attention, `down` the last of a feed-forward network or of an expert. Those of a state are its input
+ * projection, whole or in the parts that libraries keep apart, and its output.
  */
 export const adapterTargets = [
   'query',
@@ -16,6 +17,14 @@ export const adapterTargets = [
   'up',
   'gateUp',
   'down',
+  'stateInput',
+  'stateValues',
+  'stateGate',
+  'stateGated',
+  'stateWrite',
+  'stateDecay',
+  'stateSteps',
+  'stateOutput',
 ] as const;
 export type AdapterTarget = (typeof adapterTargets)[number];
 

@@ -1,5 +1,5 @@
 import { adaptedProducts, readsInput, type AdaptedProduct } from '../model/adapters';
-import { hasAttention, sublayers } from '../model/mixers';
+import { sublayers } from '../model/mixers';
 import type { LayerKind } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
 import type { TrainingSpec, MemoryInputs } from '../domain/request';
@@ -36,8 +36,10 @@ function adapterRowsPerToken(inputs: MemoryInputs, { of }: AdaptedProduct): numb
  */
 export function readNorms({ adapter }: TrainingSpec, kind: LayerKind): number {
   if (adapter === undefined) return sublayers(kind);
-  const reads = (part: 'attention' | 'feedForward'): number => (adapter.dropout !== true && readsInput(adapter, part) ? 1 : 0);
-  return (hasAttention(kind) ? reads('attention') : 0) + (kind.feedForward === 'experts' ? 1 : reads('feedForward'));
+  const reads = (...parts: readonly ('attention' | 'state' | 'feedForward')[]): number =>
+    adapter.dropout !== true && parts.some((part) => readsInput(adapter, part)) ? 1 : 0;
+  const mixer = { attention: reads('attention'), state: reads('state'), both: reads('attention', 'state'), none: 0 };
+  return mixer[kind.mixer ?? 'attention'] + (kind.feedForward === 'experts' ? 1 : reads('feedForward'));
 }
 
 /** Whether backward reads the activated width, which the last product of a feed-forward network does; of experts always. */

@@ -59,7 +59,7 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
 /** The largest quantised matrix of a layer, made in the training precision for its product (`dequantize_4bit` of bitsandbytes). */
 function unpackedBytes({ model, training, layout }: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   if (adapter.baseBits === undefined) return 0;
-  const targets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down'];
+  const targets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down', 'stateInput'];
   const sizes = layerGroups(model, stage).flatMap(({ kind }) =>
     adaptedProducts(model, { targets }, kind, layout).map(({ inner, columns }) => inner * columns),
   );

@@ -1,6 +1,6 @@
 import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
-import type { LatentAttention, LayerKind, ModelSpec } from '../domain/model';
-import { hasAttention } from './mixers';
+import type { LatentAttention, LayerKind, ModelSpec, StateMixer } from '../domain/model';
+import { hasAttention, layerStateMixer, stateWidths } from './mixers';
 import {
   attentionWidths,
   expertInput,
@@ -32,7 +32,18 @@ type Size = readonly [inner: number, columns: number];
 /** A layer whole on one rank. */
 export const undivided: LayerDivision = { tensor: 1, expert: 1 };
 const readByAttention: readonly AdapterTarget[] = ['query', 'key', 'value', 'qkv', 'queryDown', 'keyValueDown'];
+const readByState: readonly AdapterTarget[] = [
+  'stateInput',
+  'stateValues',
+  'stateGate',
+  'stateGated',
+  'stateWrite',
+  'stateDecay',
+  'stateSteps',
+];
 const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp'];
+
+const readBy = { attention: readByAttention, state: readByState, feedForward: readByFeedForward } as const;
 
 /** The matrices of `targets` that a layer of a kind has, in the order of `adapterTargets`, as one rank has them; of its experts one. */
 export function adaptedProducts(
@@ -41,7 +52,12 @@ export function adaptedProducts(
   kind: LayerKind,
   division: LayerDivision,
 ): AdaptedProduct[] {
-  const sizes = [...(hasAttention(kind) ? [attentionSizes(model, division.tensor)] : []), ...feedForwardSizes(model, kind, division)];
+  const state = layerStateMixer(model, kind);
+  const sizes = [
+    ...(hasAttention(kind) ? [attentionSizes(model, division.tensor)] : []),
+    ...(state === null ? [] : [stateSizes(model, state, division.tensor)]),
+    ...feedForwardSizes(model, kind, division),
+  ];
   return adapterTargets
     .filter((target) => targets.includes(target))
     .flatMap((target) =>
@@ -66,6 +82,25 @@ function attentionSizes(model: ModelSpec, tensor: number): Sizes {
         qkv: [hidden, query + key + value + gate],
       };
   return { of: 'layer', ...projections, output: [output, hidden] };
+}
+
+/**
+ * The input projection of Mamba-2 and Gated DeltaNet is one matrix (`in_proj` of Megatron-LM's mixers and of `Mamba2Mixer`), two
+ * (`in_proj_qkvz` and `in_proj_ba` of `Qwen3NextGatedDeltaNet`) or four (`in_proj_qkv`, `z`, `b` and `a` of `Qwen3_5GatedDeltaNet`).
+ */
+function stateSizes({ hidden }: ModelSpec, state: StateMixer, tensor: number): Sizes {
+  const { heads, value, key, projected } = stateWidths(state, tensor);
+  return {
+    of: 'layer',
+    stateInput: [hidden, projected],
+    stateValues: [hidden, value + 2 * key],
+    stateGate: [hidden, value],
+    stateGated: [hidden, 2 * (value + key)],
+    stateWrite: [hidden, heads],
+    stateDecay: [hidden, heads],
+    stateSteps: [hidden, 2 * heads],
+    stateOutput: [value, hidden],
+  };
 }
 
 /**
@@ -132,7 +167,7 @@ export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind
 }
 
 /** Whether backward reads what the products of a part of the layer read: its normed input, attention's output, the activated width. */
-export function readsInput({ targets }: Adapter, part: 'attention' | 'output' | 'feedForward' | 'down'): boolean {
+export function readsInput({ targets }: Adapter, part: keyof typeof readBy | 'output' | 'down'): boolean {
   if (part === 'output' || part === 'down') return targets.includes(part);
-  return (part === 'attention' ? readByAttention : readByFeedForward).some((target) => targets.includes(target));
+  return readBy[part].some((target) => targets.includes(target));
 }

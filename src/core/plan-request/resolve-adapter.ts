@@ -42,7 +42,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
 
 /** Layers whose adapters are not priced; null: those of this model are. */
 function unpricedModel({ state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
-  if (state !== undefined) return sentence`on SSM layers`;
+  if (state?.kind === 'mamba' || state?.kind === 'lightning') return sentence`on layers of Mamba or lightning attention`;
   if (stacks !== undefined) return sentence`in an encoder with a decoder`;
   return mtpLayers > 0 ? sentence`with multi-token prediction` : null;
 }
@@ -75,6 +75,13 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['gateUp'], 'gate_up_proj linear_fc1 mlp_fc1 dense_h_to_4h c_fc fc_in fc1'),
   ...named(['down'], 'down_proj w2 linear_fc2 mlp_fc2 dense_4h_to_h fc_out fc2 mlp.c_proj'),
   ...named(['output', 'down'], 'c_proj'),
+  ...named(['stateInput'], 'in_proj'),
+  ...named(['stateValues'], 'in_proj_qkv'),
+  ...named(['stateGate'], 'in_proj_z'),
+  ...named(['stateGated'], 'in_proj_qkvz'),
+  ...named(['stateWrite'], 'in_proj_b'),
+  ...named(['stateDecay'], 'in_proj_a'),
+  ...named(['stateSteps'], 'in_proj_ba'),
 };
 
 function named(targets: readonly AdapterTarget[], names: string): Record<string, readonly AdapterTarget[]> {
@@ -92,14 +99,25 @@ function adapterTargetsNamed(adapters: GivenAdapters, names: readonly string[], 
   return targets;
 }
 
-function targetsNamed(adapters: GivenAdapters, name: string, { modelType, latent }: ModelSpec): readonly AdapterTarget[] {
+/** Linear layers of a state as the library has them: one input projection in Megatron Core and in Mamba-2, else the parts of the class. */
+function stateTargets({ defaults }: GivenAdapters, { modelType, state }: ModelSpec): readonly AdapterTarget[] {
+  if (state === undefined) return [];
+  if (defaults?.ofCore === true || state.kind === 'mamba2') return ['stateInput', 'stateOutput'];
+  if (modelType === 'qwen3_next') return ['stateGated', 'stateSteps', 'stateOutput'];
+  return ['stateValues', 'stateGate', 'stateWrite', 'stateDecay', 'stateOutput'];
+}
+
+function targetsNamed(adapters: GivenAdapters, name: string, model: ModelSpec): readonly AdapterTarget[] {
+  const { modelType, latent, state } = model;
   if (/^(?:all-linear|all|all_linear|auto)$/i.test(name) || name === allLinear) {
     const compressed: readonly AdapterTarget[] = ['query', 'queryDown', 'queryUp', 'keyValueDown', 'keyValueUp'];
     const queries: readonly AdapterTarget[] = latent ? compressed : joinedQueries.has(modelType) ? ['qkv'] : ['query', 'key', 'value'];
     const up: readonly AdapterTarget[] = joinedUp.has(modelType) ? ['gateUp'] : ['gate', 'up'];
-    return [...queries, 'output', ...up, 'down'];
+    return [...queries, 'output', ...up, 'down', ...stateTargets(adapters, model)];
   }
   const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
+  // attention of hybrids calls its own o_proj
+  if (short === 'out_proj' && state !== undefined) return ['stateOutput'];
   const found = own(modules, short);
   if (found === undefined) throw adaptersNotPlanned(adapters, sentence`on ${name}`);
   return found;

@@ -48,9 +48,9 @@ function adapterRows(inputs: CostInputs, { of }: AdaptedProduct, tokens: number)
   return of === 'experts' ? rowsOfExperts(inputs, inputs.model.experts?.active ?? 0, tokens) : tokens;
 }
 
-/** Whether tensor parallelism divides what the frozen product reads: attention's output and the activated width. */
+/** Whether tensor parallelism divides what the frozen product reads: outputs of attention and of a state, and the activated width. */
 function isScattered({ target }: AdaptedProduct): boolean {
-  return target === 'output' || target === 'down';
+  return target === 'output' || target === 'down' || target === 'stateOutput';
 }
 
 /** Whether ranks gather the output of the second matrix: where the frozen product's input is divided, or nothing of it. */

@@ -3,6 +3,8 @@ import { before, describe, it } from 'mocha';
 import { ExpectedError } from '../../../../src/core/errors';
 import type { ComposingReader } from '../../../../src/core/launchers/composition';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { adapterParameters, undivided } from '../../../../src/core/model/adapters';
+import { layerGroups } from '../../../../src/core/model/layers';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
@@ -114,6 +116,33 @@ describe('adapters of a run', () => {
     assert.deepEqual([bridge.training.adapter?.rank, bridge.training.adapter?.perExpert], [8, undefined]);
     const apart = await requestOf(section('      share_expert_adapters: false\n'), mixtral, 'grpo.yaml');
     assert.equal(apart.training.adapter?.perExpert, true);
+  });
+
+  // `in_proj_qkv`, `z`, `b` and `a` of Qwen3_5GatedDeltaNet: one layer of it for each that attends here
+  it('are of the projections of layers with a state, as their class has them', async () => {
+    const hybrid = {
+      ...llama,
+      model_type: 'qwen3_5_text',
+      num_hidden_layers: 2,
+      head_dim: 64,
+      layer_types: ['linear_attention', 'full_attention'],
+      linear_num_key_heads: 16,
+      linear_num_value_heads: 32,
+      linear_key_head_dim: 128,
+      linear_value_head_dim: 128,
+      linear_conv_kernel_dim: 4,
+    };
+    const { model, training } = await requestOf(`${script} --use_lora --lora_r 8 --lora_target_modules all-linear\n`, hybrid);
+    const { adapter } = training;
+    assert.ok(adapter !== undefined);
+    const ofState = ['stateValues', 'stateGate', 'stateWrite', 'stateDecay', 'stateOutput'];
+    assert.deepEqual(adapter.targets.filter((target) => target.startsWith('state')), ofState); // prettier-ignore
+    const [stateful] = layerGroups(model);
+    const network = 2 * (2048 + 5632) + (5632 + 2048);
+    const mixer = 2048 + 8192 + (2048 + 4096) + 2 * (2048 + 32) + (4096 + 2048);
+    assert.equal(adapterParameters(model, adapter, stateful!.kind, undivided).shared, 8 * (mixer + network));
+    const named = await requestOf(`${script} --use_lora --lora_r 8 --lora_target_modules in_proj_z out_proj\n`, hybrid);
+    assert.deepEqual(named.training.adapter?.targets, ['stateGate', 'stateOutput']);
   });
 
   it('are of the matrices of latent attention', async () => {
