@@ -94,8 +94,8 @@ const otherNames: Readonly<Record<string, string>> = {
   'functiongemma-270m': 'gemma-3-270m',
 };
 
-/** What shows that a model was trained further, with the sizes that it had: `Llama-3-8b-sft-mixture`. */
-const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)/;
+/** What shows that a model was trained further, with the sizes that it had: `Llama-3-8b-sft-mixture`, or a learning rate (`-2e-6-`). */
+const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$)/;
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
@@ -142,6 +142,7 @@ function withoutVariant(name: string): string {
   return name
     .toLowerCase()
     .replace(/^meta-/, '')
+    .replace(/^l(?=3\.[1-3]-\d{1,3}b)/, 'llama-')
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
     .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')

@@ -197,8 +197,11 @@ function leftOut({ root }: YamlDocument, reader: KeyReader): readonly string[] {
   return [...sections, ...(recipe !== undefined && otherRecipes.test(recipe.value) ? ['recipe'] : [])];
 }
 
-/** LoRA of `peft`, and 4 bits of `quantization`. */
+/** LoRA of `peft`, and 4 bits of `quantization`; a draft of a few layers that learns from the frozen model. */
 function readAdapters(document: YamlDocument, reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const target = reader.one('recipe_args.target_model_name_or_path', word);
+  if (target?.source.kind === 'file')
+    return { adapters: { place: target.source.place, name: 'a draft for this model', unlike: 'a draft' } };
   const entry = entryAt(document.root, ['peft']);
   if (entry?.value.kind !== 'map' || entry.value.entries.size === 0) return {};
   const bits = reader.one('quantization.load_in_4bit', on(true));

@@ -6,21 +6,28 @@ import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
-import { knownWord, sizeUnlessOpen, torchDtypes } from '../tables/reads';
-import { row, type Table } from '../tables/table';
+import { knownWord, sizeUnlessOpen, torchDtypes, word } from '../tables/reads';
+import { row, under, type Table } from '../tables/table';
 
 const precisions = { ...torchDtypes, bf16: 'bf16', fp16: 'fp16', fp32: 'fp32' } as const;
 
 /** Fields of `LMTransformerArgs` (apps/main/transformer.py). */
 const modelKeys: Table = {
-  layers: [row('model.n_layers', count(1))],
-  hidden: [row('model.dim', count(1))],
-  heads: [row('model.n_heads', count(1))],
-  kvHeads: [row('model.n_kv_heads', count(1))],
-  headDim: [row('model.head_dim', count(1))],
-  vocab: [row('model.vocab_size', sizeUnlessOpen)],
-  slidingWindow: [row('model.sliding_window', count(1))],
-  tiedEmbeddings: [row('model.weight_tying', on(true))],
+  layers: [row('n_layers', count(1))],
+  hidden: [row('dim', count(1))],
+  heads: [row('n_heads', count(1))],
+  kvHeads: [row('n_kv_heads', count(1))],
+  headDim: [row('head_dim', count(1))],
+  vocab: [row('vocab_size', sizeUnlessOpen)],
+  slidingWindow: [row('sliding_window', count(1))],
+  tiedEmbeddings: [row('weight_tying', on(true))],
+};
+
+/** Fields of `LMMambaArgs` (apps/mamba/mamba.py and core_mamba.py) in addition. */
+const mambaKeys: Table = {
+  stateDim: [row('state_dim', count(1))],
+  stateGroups: [row('n_groups', count(1))],
+  stateConvolution: [row('conv_size', sizeUnlessOpen)],
 };
 
 /** Fields of `TrainArgs`, `DataArgs` and `DistributedArgs`. */
@@ -34,51 +41,109 @@ const keys: Table = {
   compile: [row('distributed.compile', on(true))],
 };
 
-/** Fields of the model that the plain Transformer has; apps with others (Mamba, recurrent networks, bytes in patches) are not planned. */
-const plainKeys: ReadonlySet<string> = new Set(
-  'dim n_layers head_dim n_heads n_kv_heads ffn_dim_multiplier multiple_of norm_eps rope_theta init_base_std init_std_factor max_seqlen seed vocab_size weight_tying sliding_window attn_impl attn_bias_type'.split(
-    ' ',
-  ),
-);
+const ofBoth = 'dim n_layers n_heads ffn_dim_multiplier multiple_of norm_eps init_base_std init_std_factor seed vocab_size weight_tying';
+const plainKeys = 'head_dim n_kv_heads rope_theta max_seqlen sliding_window attn_impl attn_bias_type mask';
+const stateKeys = 'state_dim n_groups conv_size dt_bias D_has_head_dim learnable_init_states ssm_chunk_size init_use_depth init_args';
+
+/** Fields of the models that are planned; other apps (recurrent networks, bytes in patches) have others. */
+const known = {
+  transformer: new Set(`${ofBoth} ${plainKeys}`.split(' ')),
+  mamba: new Set(`${ofBoth} ${stateKeys}`.split(' ')),
+} as const;
+
+/** Fields that change what a step does without changing the layers: heads for further tokens. */
+const inAddition: ReadonlySet<string> = new Set(['n_future_head']);
+
+/** The section of the model that is trained, its kind, and what of it is not planned. */
+interface Described {
+  readonly section: 'model' | 'entropy_model';
+  readonly kind: keyof typeof known;
+  readonly unlike: readonly string[];
+  readonly leftOut: readonly string[];
+}
 
 /**
- * A YAML of lingua (`apps/main/train.py`): `model`, `data`, `distributed`, `optim`. Its Transformer has rotary positions, RMSNorm, a gated
- * feed-forward and no biases. The vocabulary is that of the tokenizer. How many GPUs there are is up to its launcher for Slurm.
+ * A YAML of lingua (`apps/main/train.py`) or of blt, which is built on it: `model`, `data`, `distributed`, `optim`. Its Transformer has
+ * rotary positions, RMSNorm, a gated feed-forward and no biases; its Mamba is Mamba-2. The vocabulary is that of the tokenizer. How many
+ * GPUs there are is up to its launcher for Slurm.
  * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readLingua(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
-  const unlike = unlikeKeys(document);
-  const isPlain = unlike.length === 0;
-  const written = reader.facts(isPlain ? { ...modelKeys, ...keys } : keys);
-  const facts = { ...(isPlain ? transformer(reader, written) : {}), ...written };
+  const { section, kind, unlike, leftOut } = describeModel(document, reader);
+  const sizes = under([`${section}.`], kind === 'mamba' ? { ...modelKeys, ...mambaKeys } : modelKeys);
+  const isPlanned = unlike.length === 0;
+  const written = reader.facts(isPlanned ? { ...sizes, ...keys } : keys);
+  const model = kind === 'mamba' ? mamba : transformer;
+  const facts = { ...(isPlanned ? model(reader, section, written) : {}), ...written };
   const isSelective = reader.one('distributed.selective_activation_checkpointing', on(true))?.value === true;
-  const leftOut = [...unlike, ...(isSelective ? ['distributed.selective_activation_checkpointing'] : [])];
-  return { ...launcherFile(document, 'lingua', facts, reader), ...(leftOut.length > 0 && { leftOut }) };
+  const left = [...unlike, ...leftOut, ...(isSelective ? ['distributed.selective_activation_checkpointing'] : [])];
+  return { ...launcherFile(document, 'lingua', facts, reader), ...(left.length > 0 && { leftOut: left }) };
 }
 
-function unlikeKeys({ root }: YamlDocument): readonly string[] {
-  const model = root.entries.get('model')?.value;
-  return model?.kind === 'map' ? [...model.entries.keys()].filter((key) => !plainKeys.has(key)).map((key) => `model.${key}`) : ['model'];
+/** blt trains a small Transformer over bytes where `train_entropy_model` is set. */
+function describeModel({ root }: YamlDocument, reader: KeyReader): Described {
+  const section = reader.one('train_entropy_model', on(true))?.value === true ? 'entropy_model' : 'model';
+  const model = root.entries.get(section)?.value;
+  if (model?.kind !== 'map') return { section, kind: 'transformer', unlike: [section], leftOut: [] };
+  const names = [...model.entries.keys()];
+  const kind = names.includes('state_dim') ? 'mamba' : 'transformer';
+  const added = names.filter((name) => inAddition.has(name));
+  const others = names.filter((name) => !known[kind].has(name) && !inAddition.has(name));
+  const app = reader.one('model_type', word);
+  return {
+    section,
+    kind,
+    unlike: [...others.map((name) => `${section}.${name}`), ...(app === undefined ? [] : [`model_type: ${app.value}`])],
+    leftOut: added.map((name) => `${section}.${name}`),
+  };
+}
+
+const reason = sentence`lingua's code has it`;
+
+/** `multiple_of`, and what `ffn_dim_multiplier` makes of a width. */
+function roundedWidth(reader: KeyReader, section: string, width: number): number {
+  const multiple = reader.one(`${section}.multiple_of`, count(1))?.value ?? 256;
+  const factor = reader.one(`${section}.ffn_dim_multiplier`, positiveNumber)?.value ?? 1;
+  return multiple * Math.ceil(Math.floor(factor * Math.floor(width)) / multiple);
 }
 
 /** Widths that its code computes (`FeedForward` of lingua/transformer.py), and what it has without a key. */
-function transformer(reader: KeyReader, { hidden, heads, headDim }: Facts): Facts {
-  const reason = sentence`lingua's Transformer has it`;
-  const multiple = reader.one('model.multiple_of', count(1))?.value ?? 256;
-  const factor = reader.one('model.ffn_dim_multiplier', positiveNumber)?.value ?? 1;
+function transformer(reader: KeyReader, section: string, { hidden, heads, headDim }: Facts): Facts {
   const dim = hidden?.value ?? 512;
-  const width = multiple * Math.ceil(Math.floor(factor * Math.floor((8 * dim) / 3)) / multiple);
   const byHeadDim = headDim === undefined ? undefined : dim / headDim.value;
+  return {
+    ...withoutBiases(),
+    ffn: byDefault(roundedWidth(reader, section, (8 * dim) / 3), sentence`lingua: two thirds of four times dim, rounded up`),
+    ...(heads === undefined && byHeadDim !== undefined && Number.isInteger(byHeadDim) && { heads: byDefault(byHeadDim, reason) }),
+    gatedMlp: byDefault(true, reason),
+    positions: byDefault('rotary', reason),
+  };
+}
+
+/** Only layers of Mamba-2: the state is twice as wide as the model, in multiples (`SSM` of apps/mamba/core_mamba.py). */
+function mamba(reader: KeyReader, section: string, { layers, hidden, heads }: Facts): Facts {
+  const inner = roundedWidth(reader, section, 2 * (hidden?.value ?? 512));
+  const headCount = heads?.value ?? 8;
+  return {
+    ...withoutBiases(),
+    heads: byDefault(headCount, reason),
+    hybridPattern: byDefault('M'.repeat(Math.min(layers?.value ?? 8, 10_000)), sentence`every layer of lingua's Mamba is one`),
+    stateKind: byDefault('mamba2', reason),
+    stateHeads: byDefault(headCount, reason),
+    ...(inner % headCount === 0 && { stateHeadDim: byDefault(inner / headCount, reason) }),
+    stateDim: byDefault(128, reason),
+    stateGroups: byDefault(1, reason),
+    positions: byDefault('none', reason),
+  };
+}
+
+function withoutBiases(): Facts {
   return {
     layers: byDefault(8, reason),
     hidden: byDefault(512, reason),
-    ffn: byDefault(width, sentence`lingua: two thirds of four times dim, in multiples of ${multiple}`),
-    ...(heads === undefined && byHeadDim !== undefined && Number.isInteger(byHeadDim) && { heads: byDefault(byHeadDim, reason) }),
-    gatedMlp: byDefault(true, reason),
     norm: byDefault('rmsnorm', reason),
-    positions: byDefault('rotary', reason),
     bias: byDefault(false, reason),
     tiedEmbeddings: byDefault(false, reason),
   };

@@ -75,12 +75,29 @@ export const modelTable: FlagTable = {
   qkNopeHeadDim: [row('qk_nope_head_dim', sizeUnlessOpen)],
   qkRopeHeadDim: [row('qk_rope_head_dim', sizeUnlessOpen)],
   vHeadDim: [row('v_head_dim', sizeUnlessOpen)],
+  stateHeads: [row('gdn_num_value_heads', count(1))],
+  stateHeadDim: [row('gdn_value_head_dim', count(1))],
+  stateDim: [row('gdn_key_head_dim', count(1))],
+  stateGroups: [row('gdn_num_key_heads', count(1))],
+  stateConvolution: [row('gdn_conv_kernel_dim', count(1))],
+  linearAttentionFrequency: [
+    row(
+      'inhomogeneous_layer_cycle_interval',
+      anyOf((period) => (/^[1-9]\d{0,3}$/.test(period) ? period : undefined)),
+    ),
+  ],
 };
 
 /** Decoder blocks that are layers of attention and a feed-forward, each like the others except for windows and dense first ones. */
 const plainBlocks: ReadonlySet<string> = new Set(
-  'llama2 mistral mixtral gemma gemma2 gemma3 qwen2 qwen3 qwen3_moe gpt3 gpt_oss deepseek olmo3'.split(' '),
+  'llama2 mistral mixtral gemma gemma2 gemma3 qwen2 qwen3 qwen3_moe gpt3 gpt_oss deepseek olmo3 qwen3_next qwen3_5 envy'.split(' '),
 );
+
+/** Blocks of Gated DeltaNet, each n-th of which attends, with a gate (src/maxtext/models/qwen3.py, `Qwen3NextDecoderLayer`). */
+const hybridBlocks: ReadonlySet<string> = new Set(['qwen3_next', 'qwen3_5']);
+
+/** Facts of Gated DeltaNet, which blocks without it have in base.yml too. */
+const ofState = ['stateHeads', 'stateHeadDim', 'stateDim', 'stateGroups', 'stateConvolution', 'linearAttentionFrequency'] as const;
 
 /** Facts of latent attention, which blocks with the usual kind have in base.yml too. */
 const latent = ['qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vHeadDim'] as const;
@@ -89,6 +106,7 @@ const latent = ['qLoraRank', 'kvLoraRank', 'qkNopeHeadDim', 'qkRopeHeadDim', 'vH
 export const otherNames: readonly string[] = [
   'decoder_block',
   'mlp_activations',
+  'interleave_moe_layer_step',
   'global_parameter_scale',
   'per_device_batch_size',
   'num_pipeline_microbatches',
@@ -127,7 +145,7 @@ export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<
     ...mesh,
     ...repeatFacts(find, mesh),
     ...batchFacts(find, mesh, run),
-    ...withoutIdle(sizes),
+    ...withoutIdle(sizes, block),
     ...run,
   };
   const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find), ...layersOutside(find, block, facts)];
@@ -139,6 +157,7 @@ const reason = sentence`MaxText's base.yml has it`;
 /** What a block of its kind has, and base.yml where the file is silent. */
 function blockFacts(find: FindSetting, block: string): Facts {
   const isGpt = block === 'gpt3';
+  const why = sentence`MaxText's ${block} has it`;
   const activations = find('mlp_activations', { words: 'many', of: (words) => ({ value: words.flatMap((each) => each.split(/[\s,[\]"']+/)).filter((each) => each !== '').length }) })?.value; // prettier-ignore
   return {
     layers: byDefault(16, reason),
@@ -150,11 +169,22 @@ function blockFacts(find: FindSetting, block: string): Facts {
     headDim: byDefault(128, reason),
     tiedEmbeddings: byDefault(false, reason),
     gatedMlp: byDefault((activations ?? 2) > 1, sentence`by the number of mlp_activations`),
-    norm: byDefault(isGpt ? 'layernorm' : 'rmsnorm', sentence`MaxText's ${block} has it`),
-    positions: byDefault(isGpt ? 'learned' : 'rotary', sentence`MaxText's ${block} has it`),
-    bias: byDefault(isGpt, sentence`MaxText's ${block} has it`),
-    ...((block === 'qwen2' || block === 'gpt_oss') && { qkvBias: byDefault(true, sentence`MaxText's ${block} has it`) }),
+    norm: byDefault(isGpt ? 'layernorm' : 'rmsnorm', why),
+    positions: byDefault(isGpt ? 'learned' : 'rotary', why),
+    bias: byDefault(isGpt, why),
+    ...(hybridBlocks.has(block) && { outputGate: byDefault(true, why), qkNorm: byDefault(true, why) }),
+    ...(block === 'envy' && everyNth(find)),
+    ...((block === 'qwen2' || block === 'gpt_oss') && { qkvBias: byDefault(true, why) }),
   };
+}
+
+/** Layers with experts: the last of each `interleave_moe_layer_step` (`EnvyScannableBlock` of src/maxtext/models/envy.py). */
+function everyNth(find: FindSetting): Facts {
+  const step = find('interleave_moe_layer_step', sizeUnlessOpen)?.value ?? 1;
+  const layers = find('base_num_decoder_layers', count(1))?.value ?? 16;
+  if (step === 1 || layers % step !== 0) return {};
+  const why = sentence`interleave_moe_layer_step: the last layer of each ${step} has experts`;
+  return { moeLayerFrequency: byDefault(`([0]*${step - 1}+[1])*${layers / step}`, why) };
 }
 
 /** `global_parameter_scale`, a power of 2: heads and feed-forward double first, then the width, then the layers. */
@@ -237,8 +267,9 @@ function policyLeftOut(find: FindSetting): readonly string[] {
 }
 
 /** Without sizes of parts that the model has not. */
-function withoutIdle(facts: Facts): Facts {
+function withoutIdle(facts: Facts, block: string): Facts {
   const idle = new Set<string>([
+    ...(hybridBlocks.has(block) ? [] : ofState),
     ...(facts.experts === undefined ? ['activeExperts', 'expertFfn', 'sharedExperts', 'firstDenseLayers'] : []),
     ...(facts.latentAttention === undefined ? latent : ['headDim']),
   ]);

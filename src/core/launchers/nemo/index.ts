@@ -1,3 +1,4 @@
+import { familiarModel } from '../../huggingface/hub-models';
 import { composing } from '../composition';
 import { megatronCapabilities, type Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
@@ -15,6 +16,7 @@ export const nemo: Launcher = {
   editor: async () => (await import('./write')).nemoEditor,
   traits: { ...megatronTraits, ignoresIdleRecompute: true },
   capabilities: { ...megatronCapabilities, name: 'NeMo', source: 'NVIDIA-NeMo/NeMo at 8cfedd72, nemo/collections/nlp, with Megatron Core' },
+  modelNamed: (name) => ({ name, home: 'preset', config: familiarModel(name) }),
 };
 
 /**

@@ -79,9 +79,14 @@ export const precisionKeys = rows(
   'model.precision',
 );
 
+/** Size of Llama 3.1 in MLPerf's benchmark (`pretrain_llama31.py` of NVIDIA's submissions). */
+const mlperfSize = anyOf((size) => (/^(?:8b|70b|405b)$/i.test(size) ? `llama3.1_${size.toLowerCase()}` : undefined));
+
 /** NeMo's keys of a model, the first of each in `model`. */
 export const nemoKeys: Table = joined(
   {
+    flavor: [row('model.base_config', mlperfSize)],
+    layers: [row('model.overwritten_attributes.num_layers', lenient(count(1)))],
     encoderLayers: [row('model.encoder.num_layers', count(1))],
     decoderLayers: [row('model.decoder.num_layers', count(1))],
     splitRank: [row('model.pipeline_model_parallel_split_rank', count(0))],

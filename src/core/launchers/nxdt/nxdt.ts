@@ -103,7 +103,8 @@ const keys: Table = joined(
 export function readNxdt(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text);
   const reader = createKeyReader(document, createResolver(document.root));
-  const { flavor, ...sizes } = reader.facts(keys);
+  const { flavor: named, ...sizes } = reader.facts(keys);
+  const flavor = named ?? mixtralBySizes(reader, sizes);
   const facts: Facts = sizes.heads === undefined && flavor !== undefined ? { ...sizes, flavor } : sizes;
   const model = reader.one('model.model_config', pathWord);
   const adapters = readLora(reader);
@@ -112,6 +113,19 @@ export function readNxdt(file: string, text: string): LauncherFile {
     modelFiles: model === undefined ? [] : [model],
     ...(adapters && { adapters }),
   };
+}
+
+/** Mixtral's sizes by the two that a file repeats of its config.json: layers and width. */
+const mixtralSizes: Readonly<Record<string, string>> = { '32 4096': 'mixtral_8x7b', '56 6144': 'mixtral_8x22b' };
+
+/** Which Mixtral a run called after it trains (`hf_mixtral`), whose config.json has the heads. */
+function mixtralBySizes(reader: KeyReader, { layers, hidden }: Facts): Facts['flavor'] {
+  const size = own(mixtralSizes, `${layers?.value ?? ''} ${hidden?.value ?? ''}`);
+  const name = reader.one(
+    'name',
+    anyOf((written) => (/^hf_mixtral/i.test(written) ? written : undefined)),
+  );
+  return size === undefined || name === undefined ? undefined : { ...name, value: size };
 }
 
 /** What it takes where nothing is set, and what its own models have (`model_source: megatron`). */

@@ -16,7 +16,8 @@ export const libraryDefaults = {
 
 /** What the kind of adapters sets, as libraries write it (`lora`, `qlora`, `prefix`): QLoRA's 4 bits, or that it is not LoRA. */
 export function kindSettings(kind: Located<string> | undefined): Pick<GivenAdapters, 'baseBits' | 'unlike'> {
-  if (kind === undefined || /^(?:lora)?$/i.test(kind.value)) return {};
+  // ms-swift trains the language model of `lora_llm` by LoRA, and what sees whole
+  if (kind === undefined || /^(?:lora(?:_llm)?)?$/i.test(kind.value)) return {};
   return /^qlora$/i.test(kind.value) ? { baseBits: { value: 4, source: kind.source } } : { unlike: kind.value };
 }
 

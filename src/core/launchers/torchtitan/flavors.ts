@@ -1,3 +1,4 @@
+import { hubModel } from '../../huggingface/hub-models';
 import { gptOss as gptOssOfHub } from '../../huggingface/hub-configs';
 import type { ModelDetails } from '../../domain/settings/model-details';
 import { own } from '../../records';
@@ -124,6 +125,19 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
     '405B': llama(126, 16384, 128, 53248),
   },
   llama4: {
+    debugmodel: {
+      ...llama4,
+      ...shallow,
+      hidden_size: 256,
+      num_hidden_layers: 6,
+      num_attention_heads: 16,
+      num_key_value_heads: 16,
+      head_dim: 16,
+      intermediate_size: 512,
+      intermediate_size_mlp: 768,
+      num_local_experts: 8,
+      interleave_moe_layer_step: 2,
+    },
     '17bx16e': { ...llama4, num_local_experts: 16, interleave_moe_layer_step: 1, max_position_embeddings: 10485760 },
     '17bx128e': { ...llama4, num_local_experts: 128, interleave_moe_layer_step: 2, max_position_embeddings: 1048576 },
   },
@@ -206,8 +220,12 @@ export function flavorOfPreset(file: string): readonly [name: string, flavor: st
   return flavor === undefined ? null : [name, flavor];
 }
 
-/** Sizes of a flavour of TorchTitan's registry, as the text of a HuggingFace config; null for one that is not in it. */
+/**
+ * Sizes of a flavour of TorchTitan's registry, or of the model of the hub that an experiment names, as the text of a HuggingFace config;
+ * null for one that is neither.
+ */
 export function flavorConfig(name: string, flavor: string): string | null {
+  if (flavor.includes('/')) return hubModel(flavor);
   const known = registeredFlavor(name, flavor);
   return known === null ? null : JSON.stringify(own(own(registry, name) ?? {}, known));
 }

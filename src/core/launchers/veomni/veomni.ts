@@ -69,21 +69,33 @@ function defaults({ context }: Facts): Facts {
   };
 }
 
-/** `lora_config` (veomni/lora/config.py): peft's LoRA under other names, and parameters of experts by a pattern. */
+/** Modules of the blocks that see (Qwen3-VL and 3.5), whose language model has `q_proj`; only that is planned. */
+const ofVision: ReadonlySet<string> = new Set(['qkv', 'proj', 'linear_fc1', 'linear_fc2']);
+
+/**
+ * `lora_config` (veomni/lora/config.py): peft's LoRA under other names, and weights of experts by patterns, which have an adapter each or
+ * share one.
+ */
 function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const name = 'model.lora_config';
   const rank = reader.one(`${name}.rank`, count(1));
   if (rank?.source.kind !== 'file') return {};
-  const targets = reader.one(`${name}.lora_modules`, names);
-  const dropout = reader.one(`${name}.dropout`, share);
+  const modules = reader.one(`${name}.lora_modules`, names);
   const experts = reader.one(`${name}.target_parameters`, names);
+  const dropout = reader.one(`${name}.dropout`, share);
+  const shared = reader.one(`${name}.share_expert_lora`, on(true));
+  const written = modules?.value ?? [];
+  const own = written.includes('q_proj') ? written.filter((each) => !ofVision.has(each)) : written;
+  const routed = (experts?.value ?? []).map((pattern) => pattern.split('.').at(-1) ?? pattern);
+  const targets = [...new Set([...own, ...routed])];
+  const source = modules?.source ?? experts?.source;
   const adapters: GivenAdapters = {
     place: rank.source.place,
     name,
     rank,
     ...(dropout && { dropout }),
-    ...(targets && targets.value.length > 0 && { targets }),
-    ...(experts && experts.value.length > 0 && { unlike: 'target_parameters' }),
+    ...(targets.length > 0 && source && { targets: { value: targets, source } }),
+    ...(routed.length > 0 && { sharedByExperts: shared?.value === true }),
   };
   return { adapters };
 }

@@ -192,6 +192,7 @@ describe('models by their names on the hub', () => {
     assert.equal(layers('HuggingFaceH4/zephyr-7b-gemma-sft-v0.1'), 28);
     assert.equal(layers('nvidia/Llama-3.1-Minitron-4B-Width-Base'), undefined);
     assert.equal(layers('somebody/Qwen3-0.6B-SFT'), undefined);
+    assert.equal(layers('/checkpoints/base_models/L3.1-70B-v3.9-nc-2e-6-2_ep-fixed/'), 80);
   });
 
   it('does not know one whose name has another size after that', () => {

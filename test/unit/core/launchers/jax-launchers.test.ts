@@ -6,6 +6,7 @@ import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { readCerebras } from '../../../../src/core/launchers/cerebras/cerebras';
 import { readLevanter } from '../../../../src/core/launchers/levanter/levanter';
 import { readMaxtext } from '../../../../src/core/launchers/maxtext/maxtext';
+import { parameterCount } from '../../../../src/core/model/parameters';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import type { PlanRequest } from '../../../../src/core/domain/request';
@@ -50,8 +51,24 @@ describe('MaxText', () => {
   });
 
   it('gives no sizes of a block that is not planned, and names it', () => {
-    const read = readMaxtext('qwen3-next.yml', fixture('maxtext.yml').replace("'llama2'", 'qwen3_next'));
-    assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['decoder_block: qwen3_next']]);
+    const read = readMaxtext('gemma4-31b.yml', fixture('maxtext.yml').replace("'llama2'", 'gemma4'));
+    assert.deepEqual([read.facts.layers, read.leftOut], [undefined, ['decoder_block: gemma4']]);
+  });
+
+  // src/maxtext/configs/models/qwen3-next-80b-a3b.yml; 79.67 billion parameters on the hub
+  it('plans Gated DeltaNet, each fourth layer of which attends', async () => {
+    const sizes = 'decoder_block: qwen3_next\nbase_emb_dim: 2048\nbase_num_decoder_layers: 48\nbase_num_query_heads: 16\nbase_num_kv_heads: 2\nhead_dim: 256\nvocab_size: 151936\nbase_mlp_dim: 512\nbase_moe_mlp_dim: 512\nnum_experts: 512\nshared_experts: 1\nnum_experts_per_tok: 10\n'; // prettier-ignore
+    const state = 'inhomogeneous_layer_cycle_interval: 4\ngdn_conv_kernel_dim: 4\ngdn_key_head_dim: 128\ngdn_value_head_dim: 128\ngdn_num_key_heads: 16\ngdn_num_value_heads: 32\n'; // prettier-ignore
+    const { model } = await request('qwen3-next-80b-a3b.yml', sizes + state, 4);
+    assert.ok(Math.abs(parameterCount(model) / 79.67e9 - 1) < 2e-3, String(parameterCount(model)));
+    assert.deepEqual(model.layerKinds?.slice(0, 4).map(({ mixer }) => mixer ?? 'attention'), ['state', 'state', 'state', 'attention']); // prettier-ignore
+  });
+
+  // src/maxtext/configs/models/envy-switch-large.yml
+  it('has experts in the last layer of each interleave_moe_layer_step', async () => {
+    const envy = 'decoder_block: envy\nbase_emb_dim: 2048\nbase_num_decoder_layers: 4\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 8192\nbase_moe_mlp_dim: 4096\nnum_experts: 8\nnum_experts_per_tok: 1\ninterleave_moe_layer_step: 2\n'; // prettier-ignore
+    const { model } = await request('envy.yml', envy, 4);
+    assert.deepEqual(model.layerKinds?.map(({ feedForward }) => feedForward), ['dense', 'experts', 'dense', 'experts']); // prettier-ignore
   });
 
   it('scales the width of experts as that of feed-forward blocks', () => {

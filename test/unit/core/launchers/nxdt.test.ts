@@ -49,6 +49,13 @@ describe('an NxDT YAML', () => {
     assert.deepEqual([adapters?.rank?.value, adapters?.targets?.value], [16, ['linear_qkv', 'linear_fc2']]);
   });
 
+  // examples/conf/hf_mixtral_8x7b_config.yaml
+  it('knows a Mixtral by its layers and width where its config.json is not here', () => {
+    const mixtral = (layers: number): string => `name: hf_mixtral\ntrainer:\n  devices: 32\ndistributed_strategy:\n  tensor_model_parallel_size: 32\nmodel:\n  model_config: /home/ubuntu/config.json\n  num_layers: ${layers}\n  hidden_size: 4096\n`; // prettier-ignore
+    assert.equal(readNxdt('hf.yaml', mixtral(32)).facts.flavor?.value, 'mixtral_8x7b');
+    assert.equal(readNxdt('hf.yaml', mixtral(30)).facts.flavor, undefined);
+  });
+
   // examples/conf/hf_llama3.1_8B_config.yaml, whose model_config is a config.json somewhere else
   it('has the model that its checkpoints are called after, where its config.json is not here', async () => {
     const hf = `name: hf_llama\nmodel_source: hf\ntrainer:\n  devices: 32\n  num_nodes: 4\nexp_manager:\n  checkpoint_callback_params:\n    filename: 'hf_llama3.1_8B--{step}-{consumed_samples}'\ndistributed_strategy:\n  tensor_model_parallel_size: 32\ndata:\n  micro_batch_size: 1\n  global_batch_size: 1024\n  seq_length: 8192\nmodel:\n  model_config: /home/ubuntu/config.json\n  num_layers: 32\n  hidden_size: 4096\n`; // prettier-ignore

@@ -75,10 +75,35 @@ describe('a lingua YAML', () => {
     assert.deepEqual([layout.data, training.zeroStage, training.recompute, training.globalBatch, model.layers], [16, 3, 'none', 32, 32]);
   });
 
-  // apps/mamba/configs/mamba_1b.yaml
-  it('takes no sizes of a model other than the plain Transformer', () => {
-    const read = readLingua('a.yaml', text.replace('  n_layers: 32', '  n_layers: 32\n  state_dim: 128'));
+  // apps/aunet/configs/2B_1level.yaml, and apps/fastRNN/hawk/configs/hawk_1b.yaml
+  it('takes no sizes of a model other than the plain Transformer and Mamba', () => {
+    const read = readLingua('a.yaml', text.replace('  n_layers: 32', '  n_layers: 32\n  pooling_type: simple_indexed_matmul'));
     assert.deepEqual(values(read, 'layers', 'hidden'), [undefined, undefined]);
-    assert.deepEqual(read.leftOut, ['model.state_dim']);
+    assert.deepEqual(read.leftOut, ['model.pooling_type']);
+    assert.deepEqual(readLingua('a.yaml', `model_type: hawk\n${text}`).leftOut, ['model_type: hawk']);
+  });
+
+  // apps/mamba/configs/mamba_1b.yaml: 50 layers of 2 x 4,096 + 2 x 128 + 32 columns in, 4,096 rows out
+  it('is planned as Mamba-2 where the model has a state', async () => {
+    const model = 'model:\n  dim: 2048\n  n_heads: 32\n  n_groups: 1\n  state_dim: 128\n  conv_size: 4\n  n_layers: 50\n  dt_bias: false\n';
+    const rest = 'distributed:\n  fsdp_type: full_shard\ndata:\n  root_dir: data\n  batch_size: 4\n  seq_len: 4096\n';
+    const { model: planned } = resolveRun(await load({ 'mamba_1b.yaml': model + rest }), node);
+    assert.deepEqual([planned.layers, planned.state?.heads, planned.state?.headDim, planned.state?.groups], [50, 32, 128, 1]);
+    assert.equal(
+      planned.layerKinds?.every(({ mixer, feedForward }) => mixer === 'state' && feedForward === 'none'),
+      true,
+    );
+  });
+
+  // apps/mtp/configs/debug.yaml
+  it('leaves out heads for further tokens, with the layers planned', () => {
+    const read = readLingua('a.yaml', text.replace('  n_layers: 32', '  n_layers: 32\n  n_future_head: 3'));
+    assert.deepEqual([read.facts.layers?.value, read.leftOut], [32, ['model.n_future_head']]);
+  });
+
+  // bytelatent/configs/entropy_model.yaml of facebookresearch/blt
+  it('of blt has the model over bytes where that is trained', () => {
+    const blt = 'train_entropy_model: true\nmodel: null\nentropy_model:\n  dim: 768\n  n_layers: 14\n  n_heads: 12\n  vocab_size: 260\n  ffn_dim_multiplier: 1.0\n  sliding_window: 512\n'; // prettier-ignore
+    assert.deepEqual(values(readLingua('a.yaml', blt), 'layers', 'hidden', 'ffn', 'vocab', 'slidingWindow'), [14, 768, 2048, 260, 512]);
   });
 });

@@ -43,12 +43,13 @@ describe('a VeOmni YAML', () => {
   });
 
   // configs/multimodal/qwen3_5_moe/qwen3_5_moe_vl_lora.yaml
-  it('trains LoRA by its section, and parameters of experts that are not planned', () => {
+  it('trains LoRA by its section, of what sees and of experts by patterns', () => {
     const lora = '  lora_config:\n    rank: 16\n    lora_modules: [q_proj, v_proj]\n';
     const { adapters } = readVeomni('a.yaml', text.replace('  ops_impl', `${lora}  ops_impl`));
     assert.deepEqual([adapters?.rank?.value, adapters?.targets?.value, adapters?.unlike], [16, ['q_proj', 'v_proj'], undefined]);
-    const experts = text.replace('  ops_impl', `${lora}    target_parameters: ['*.experts']\n  ops_impl`);
-    assert.equal(readVeomni('a.yaml', experts).adapters?.unlike, 'target_parameters');
+    const more = `${lora.replace('v_proj]', 'v_proj, qkv, proj]')}    target_parameters: ['model.*.experts.gate_up_proj']\n    share_expert_lora: true\n`;
+    const experts = readVeomni('a.yaml', text.replace('  ops_impl', `${more}  ops_impl`)).adapters;
+    assert.deepEqual([experts?.targets?.value, experts?.sharedByExperts], [['q_proj', 'v_proj', 'gate_up_proj'], true]);
   });
 
   // configs/text/qwen3_dpo.yaml

@@ -77,6 +77,12 @@ describe('a recipe of NeMo AutoModel', () => {
     assert.deepEqual([ddp.program?.traits.runtime, ddp.facts.zeroStage?.value], ['ddp', 0]);
   });
 
+  // examples/speculative/dspark/glm_5.2_dspark.yaml
+  it('is not planned as the model that a draft learns from', () => {
+    const draft = 'recipe: TrainDSparkRecipe\nrecipe_args:\n  target_model_name_or_path: zai-org/GLM-5.2\n  draft_num_hidden_layers: 3\n';
+    assert.equal(readAutomodel('a.yaml', draft).adapters?.unlike, 'a draft');
+  });
+
   it('is known by its step scheduler', () => {
     assert.equal(recogniseConfig('a.yaml', glm), 'automodel');
     assert.equal(recogniseConfig('a.yaml', glm.replace('step_scheduler', 'scheduler')), null);

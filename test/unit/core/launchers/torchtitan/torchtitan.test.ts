@@ -1,3 +1,5 @@
+import { hubModel } from '../../../../../src/core/huggingface/hub-models';
+import { flavorConfig } from '../../../../../src/core/launchers/torchtitan/flavors';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -352,5 +354,14 @@ describe('TorchTitan recogniser', () => {
       '',
     ];
     assert.deepEqual(others.filter(isTorchTitan), []);
+  });
+});
+
+// torchtitan/experiments/deepseek_v3 and llama4, train_configs, of NousResearch/torchtitan at 2025-08
+describe('flavors of experiments', () => {
+  it('are models of the hub by their whole name, and small ones of the registry', () => {
+    assert.equal(flavorConfig('deepseek_v2', 'deepseek-ai/DeepSeek-V2-Lite'), hubModel('deepseek-ai/DeepSeek-V2-Lite'));
+    const { intermediate_size: expert, intermediate_size_mlp: dense } = JSON.parse(flavorConfig('llama4', 'debugmodel_irope') ?? '{}') as Record<string, number>; // prettier-ignore
+    assert.deepEqual([expert, dense], [512, 768]);
   });
 });
