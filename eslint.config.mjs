@@ -130,7 +130,16 @@ export default tseslint.config(
   },
   {
     files: ['src/web/sw.js'],
-    languageOptions: { globals: { self: 'readonly', caches: 'readonly', fetch: 'readonly', FILES: 'readonly' } },
+    languageOptions: {
+      globals: {
+        self: 'readonly',
+        caches: 'readonly',
+        fetch: 'readonly',
+        Headers: 'readonly',
+        Response: 'readonly',
+        FILES: 'readonly',
+      },
+    },
   },
   {
     files: ['**/*.mjs'],

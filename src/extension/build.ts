@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { deafPatienceMs, hearsWhilePlanning } from '../host/planner/cancel-flag';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import type { StartPlanner } from '../host/planner/process';
 import { registerLanguageModelTools } from '../features/agents/vscode/language-model-tools';
@@ -149,7 +150,8 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
 
 /** A planner outside this thread. */
 function plannerFrom(start: StartPlanner, log: vscode.LogOutputChannel): PlannerClient {
-  return createPlannerClient(start, { onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
+  const patience = isDesktop() || hearsWhilePlanning() ? {} : { patienceMs: deafPatienceMs };
+  return createPlannerClient(start, { ...patience, onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
 }
 
 /** What each tab shows of a session in addition to its plan, and when that changes. */

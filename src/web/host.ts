@@ -10,6 +10,7 @@ import { toPagePrefill } from '../features/prefill/host/shown';
 import { toPageLayout } from '../host/pages/layout-page';
 import { linkPage, type LinkServices } from '../host/pages/page-link';
 import { toPageHistory, toPageWhatIf } from '../host/pages/tab-parts';
+import { deafPatienceMs, hearsWhilePlanning } from '../host/planner/cancel-flag';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import { createLayoutSearches } from '../host/sessions/layout-searches';
 import { createPlanHistories } from '../host/sessions/plan-histories';
@@ -40,8 +41,8 @@ const typingPauseMs = 250;
 /** Sessions of configs, and what is searched, tried and compared of them. */
 function startSessions(files: WebFiles) {
   const start = plannerStarter(files.measured);
-  // A worker that does not stop is ended at once: it hears of nothing while it plans.
-  const startClient = (): PlannerClient => createPlannerClient(start, { patienceMs: 0, startMs: 0, restMs: 10 * 60_000 });
+  const patience = hearsWhilePlanning() ? {} : { patienceMs: deafPatienceMs };
+  const startClient = (): PlannerClient => createPlannerClient(start, { ...patience, restMs: 10 * 60_000 });
   const [planner, searcher] = [startClient(), startClient()];
   const shell = shellReaderFrom(wasm);
   const memory = new Map<string, unknown>();

@@ -1,3 +1,4 @@
+import { shareCancelFlag } from '../host/planner/cancel-flag';
 import type { PlannerProcess, ProcessOptions, StartPlanner } from '../host/planner/process';
 import type { LinkedFiles } from './link';
 
@@ -38,6 +39,7 @@ export function plannerStarter(measured: (file: string) => File | null): StartPl
 function startPlannerWorker({ onReply, onEnd }: ProcessOptions, measured: (file: string) => File | null): PlannerProcess {
   const worker = spare ?? startWorker();
   spare = null;
+  const giveUp = shareCancelFlag((message) => worker.postMessage(message));
   let answered = false;
   worker.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
     if (isFirstAnswer(data)) return;
@@ -51,6 +53,7 @@ function startPlannerWorker({ onReply, onEnd }: ProcessOptions, measured: (file:
   });
   return {
     send: (message) => {
+      if (message.type === 'give-up') giveUp(message.id);
       if (message.type === 'give-up' || message.type === 'ping') return;
       const file = message.type === 'compare' && message.against.kind === 'measured' ? message.against.file : null;
       worker.postMessage(file === null ? message : { ...message, measured: measured(file) });

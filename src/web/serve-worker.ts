@@ -9,12 +9,14 @@ import { readPieces, readSmall, requireReadable } from '../features/compare/core
 import { evidenceOfText } from '../features/oom/core/read-log';
 import { makePlanners } from '../worker/planners';
 import { servePlanner } from '../worker/serve';
+import { receiveCancelFlag } from '../host/planner/cancel-flag';
 import type { WithMeasured } from './planner-worker';
 
-/** The planner in a web worker; returns what takes its messages. A request that is given up ends it: while it plans it reads none. */
+/** The planner in a web worker; returns what takes its messages. While it plans it reads none, only its flag. */
 export function serveWorker(): (message: unknown) => void {
   const listeners: ((message: unknown) => void)[] = [];
   let given: File | null = null;
+  const flag = receiveCancelFlag();
   const planners = makePlanners({
     compare: async ({ plan, against }, { onProgress }) => {
       if (against.kind === 'plan') return comparePlans(plan, against.plan, { a: 'A', b: 'B' });
@@ -27,8 +29,9 @@ export function serveWorker(): (message: unknown) => void {
     onMessage: (listener: (message: unknown) => void) => void listeners.push(listener),
     post: (message: unknown, moved: readonly ArrayBuffer[] = []) => self.postMessage(message, { transfer: [...moved] }),
   };
-  servePlanner(port, () => false, planners);
+  servePlanner(port, flag.isGivenUp, planners);
   return (message) => {
+    if (flag.take(message)) return;
     if (isWithMeasured(message)) given = message.measured;
     listeners.forEach((listener) => listener(message));
   };

@@ -13,6 +13,18 @@ self.addEventListener('activate', (event) =>
   ),
 );
 self.addEventListener('fetch', (event) => {
-  if (event.request.method === 'GET')
-    event.respondWith(caches.match(event.request, { ignoreSearch: true }).then((kept) => kept ?? fetch(event.request)));
+  if (event.request.method === 'GET') event.respondWith(answer(event.request));
 });
+
+async function answer(request) {
+  const found = (await caches.match(request, { ignoreSearch: true })) ?? (await fetch(request));
+  return request.mode === 'navigate' ? isolated(found) : found;
+}
+
+/** The page apart from other sites, so that it may share memory with its workers: hosts of static files seldom let one set these headers. */
+function isolated({ body, status, statusText, headers: given }) {
+  const headers = new Headers(given);
+  headers.set('cross-origin-opener-policy', 'same-origin');
+  headers.set('cross-origin-embedder-policy', 'require-corp');
+  return new Response(body, { status, statusText, headers });
+}

@@ -238,6 +238,30 @@ export const webCases: readonly WebCase[] = [
     await page.locator('.web-choose button', { hasText: 'Megatron-LM' }).click();
     assert.match(await readFile(await (await saving).path(), 'utf8'), /--pipeline-model-parallel-size/);
   }),
+  webCase('a search that is given up leaves its planner running', async (site, newVisitor) => {
+    const names = ['terapipe.json', 'config.json'];
+    const linked = await Promise.all(names.map(async (name) => [name, await readFile(path.join(samples, name), 'utf8')] as const));
+    const { page } = await newVisitor(site.url + (await toFragment(linked)));
+    await page.evaluate(`navigator.serviceWorker.ready.then(() => undefined)`);
+    // From its own cache the page comes apart from other sites, and may share memory.
+    await page.reload();
+    assert.equal(await page.evaluate('crossOriginIsolated'), true);
+    await planned(page);
+    const search = () => page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.searchLayout' })`);
+    const cancel = page.getByRole('button', { name: 'Cancel' }).first();
+    await search();
+    await cancel.waitFor();
+    const workers = page.workers();
+    assert.equal(workers.length, 2);
+    await cancel.click();
+    await cancel.waitFor({ state: 'detached' });
+    await search();
+    await page
+      .getByRole('button', { name: /^Apply/ })
+      .first()
+      .waitFor({ timeout: 120_000 });
+    assert.deepEqual(page.workers(), workers);
+  }),
   webCase('a link that holds nothing to plan leads to the start screen, with the reason', async (site, newVisitor) => {
     const links = { 'not a config': [['notes.txt', 'lr 3e-4']], damaged: [['\ud800.json', '{}']] } as const;
     for (const [reason, files] of Object.entries(links)) {

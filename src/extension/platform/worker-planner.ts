@@ -1,3 +1,4 @@
+import { shareCancelFlag } from '../../host/planner/cancel-flag';
 import type { PlannerProcess, ProcessOptions } from '../../host/planner/process';
 
 /** What of a browser's workers is used; this code is checked without the DOM. */
@@ -10,10 +11,11 @@ interface BrowserWorker {
 
 declare const Worker: new (url: string, options: { readonly name: string }) => BrowserWorker;
 
-/** Starts a planner's script in a web worker of a browser. One that is asked to give up is ended: while it plans it reads no messages. */
+/** Starts a planner's script in a web worker of a browser. */
 export function startWorkerPlanner(script: string, { onReply, onEnd }: ProcessOptions): PlannerProcess {
   const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   const worker = new Worker(url, { name: 'planner' });
+  const giveUp = shareCancelFlag((message) => worker.postMessage(message));
   let answered = false;
   worker.onmessage = ({ data }) => {
     answered = true;
@@ -26,7 +28,8 @@ export function startWorkerPlanner(script: string, { onReply, onEnd }: ProcessOp
   };
   return {
     send: (message) => {
-      if (message.type !== 'give-up' && message.type !== 'ping') worker.postMessage(message);
+      if (message.type === 'give-up') giveUp(message.id);
+      else if (message.type !== 'ping') worker.postMessage(message);
     },
     hasAnswered: () => answered,
     hold: () => undefined,
