@@ -1,19 +1,21 @@
-import { ExpectedError } from '../core/errors';
-import { say, sentence } from '../core/sentence';
+import type { WhatIfSet } from '../core/layout-search/what-if';
+import { say } from '../core/sentence';
 import type { LauncherReader } from '../core/run/facts';
-import { changeJson } from '../core/terapipe/change-json';
 import type { Comparisons } from '../features/compare/host/comparisons';
 import { usualPrefill, type Prefills } from '../features/prefill/host/prefills';
 import type { LinkServices, PageAction } from '../host/pages/page-link';
 import type { PlannerClient } from '../host/planner/client';
 import type { PlanHistories } from '../host/sessions/plan-histories';
-import type { SessionState } from '../host/sessions/session-state';
+import type { SessionFormat, SessionState } from '../host/sessions/session-state';
 import type { WhatIfs } from '../host/sessions/what-ifs';
+import { launcherEdits, overridesForNewFile, triedPlan } from '../host/sessions/written-sizes';
 import { compareWithPicked } from './compare';
+import { setInConfig, toChanges } from './config';
 import { download } from './download';
 import { exportJson, exportShown } from './exports';
 import { displayPath, type WebFiles } from './files';
 import { applyFound, exportFound } from './layouts';
+import { beginElastic, changeScenario, chooseCluster } from './scenario';
 
 /** What the page around the timeline does for its host. */
 export interface Surroundings {
@@ -22,6 +24,8 @@ export interface Surroundings {
   /** Goes to the screen where a config is opened. */
   readonly goToStart: () => void;
   readonly openModel: (model: string) => void;
+  /** Shows another of the open files. */
+  readonly show: (file: string, format: SessionFormat) => void;
   /** Shows a text in a line of its own. */
   readonly say: (text: string) => void;
 }
@@ -47,16 +51,16 @@ export async function actForPage(context: ActContext, message: PageAction, state
   const { file } = state;
   switch (message.type) {
     case 'command':
-      await runCommand(context, message.command, state);
+      await runCommand(context, message, state);
       return;
     case 'reveal':
       around.reveal(message.place.file, message.place.range.start, message.place.range.end);
       return;
     case 'change':
-      setInConfig(files, state, [[message.change.key, message.change.value]]);
+      await setInConfig({ files, ...around }, state, toChanges([[message.change.key, message.change.value]]));
       return;
     case 'write':
-      setInConfig(files, state, message.sets);
+      await writeTried(context, state, message.sets);
       return;
     case 'fix': {
       const fixes = state.findings.flatMap((finding) => (finding.code === message.code ? finding.fixes : []));
@@ -74,7 +78,7 @@ export async function actForPage(context: ActContext, message: PageAction, state
       return;
     case 'openLayout':
       await layouts.open(file, message.point);
-      showTab('timeline', null);
+      if (message.point !== null) showTab('timeline', null);
       return;
     case 'export':
       exportShown(state, message.format, message.candidate);
@@ -103,32 +107,61 @@ export async function actForPage(context: ActContext, message: PageAction, state
   }
 }
 
-async function runCommand(context: ActContext, name: string, state: SessionState): Promise<void> {
-  const { sessions, layouts, prefills, around, showTab } = context;
-  const { file } = state;
-  if (name === 'terapipe.openSample' || name === 'terapipe.createConfig') around.goToStart();
-  else if (name === 'terapipe.exportPlan') exportJson(state);
-  else if (name === 'terapipe.plan') await sessions.replan(file);
-  else if (name === 'terapipe.openTimeline') showTab('timeline', null);
-  else if (name === 'terapipe.openElastic') showTab('elastic', null);
-  else if (name === 'terapipe.cancelSearch') layouts.cancel(file);
-  else if (name === 'terapipe.compareWith') await compareWithPicked(context, file);
-  else if (name === 'terapipe.searchLayout') {
+type CommandMessage = Extract<PageAction, { readonly type: 'command' }>;
+type Command = (context: ActContext, state: SessionState, message: CommandMessage) => Promise<void> | void;
+
+const goToStart: Command = ({ around }) => around.goToStart();
+
+/** What each command of the page does here; null: the page does not show it. */
+const commands: Readonly<Record<CommandMessage['command'], Command | null>> = {
+  'terapipe.openSample': goToStart,
+  'terapipe.createConfig': goToStart,
+  'terapipe.exportPlan': (_, state) => exportJson(state),
+  'terapipe.plan': async ({ sessions }, { file }) => {
+    await sessions.replan(file);
+  },
+  'terapipe.openTimeline': ({ showTab }) => showTab('timeline', null),
+  'terapipe.openElastic': ({ showTab }) => showTab('elastic', null),
+  'terapipe.beginElastic': async (context, state) => {
+    await beginElastic(scenarioContext(context), state);
+    context.showTab('elastic', null);
+  },
+  'terapipe.chooseCluster': (context, state) => chooseCluster(scenarioContext(context), state),
+  'terapipe.changeScenario': (context, state, { about }) => changeScenario(scenarioContext(context), state, about),
+  'terapipe.searchLayout': async ({ layouts, showTab }, { file }) => {
     showTab('layout', null);
     await layouts.search(file);
-  } else if (name === 'terapipe.planPrefill' && state.run !== null) {
+  },
+  'terapipe.cancelSearch': ({ layouts }, { file }) => layouts.cancel(file),
+  'terapipe.compareWith': (context, { file }) => compareWithPicked(context, file),
+  'terapipe.planPrefill': async ({ prefills, showTab }, { file, run, plan }) => {
+    if (run === null) return;
     showTab('prefill', null);
-    await prefills.plan(file, usualPrefill(state.run, state.plan?.request.layout.pipeline ?? null));
-  } else around.say('This needs VS Code on a desktop.');
+    await prefills.plan(file, usualPrefill(run, plan?.request.layout.pipeline ?? null));
+  },
+  'terapipe.showLog': null,
+  'terapipe.profile': null,
+  'terapipe.cancelProfile': null,
+  'terapipe.importProfile': null,
+  'terapipe.changeKeys': null,
+};
+
+async function runCommand(context: ActContext, message: CommandMessage, state: SessionState): Promise<void> {
+  await commands[message.command]?.(context, state, message);
 }
 
-/** Sets values in the shown terapipe.json, as one edit. @throws ExpectedError where another file is shown. */
-function setInConfig(files: WebFiles, { file, format }: SessionState, sets: readonly (readonly [string, unknown])[]): void {
-  if (format !== 'terapipe')
-    throw new ExpectedError('what-if-outdated', sentence`Only a terapipe.json is changed here`, sentence`edit the file itself`);
-  const changes = sets.map(([key, value]) => ({ path: key.split('.'), value: (value ?? undefined) as string | number | undefined }));
-  const replacement = changeJson(files.read(file), changes);
-  if (replacement === null) return;
-  const { newText, ...range } = replacement;
-  files.edit([{ place: { file, range }, newText }]);
+function scenarioContext({ files, around }: ActContext): Parameters<typeof changeScenario>[0] {
+  return { reveal: around.reveal, setInConfig: (state, changes) => setInConfig({ files, ...around }, state, changes) };
+}
+
+/** Writes what was tried: into the terapipe.json or, where it can express that, a launcher's file. @throws as `triedPlan`. */
+async function writeTried({ whatIfs, files, around }: ActContext, state: SessionState, sets: readonly WhatIfSet[]): Promise<void> {
+  const plan = triedPlan(whatIfs.state(state.file), sets);
+  const edits = await launcherEdits(state, sets, plan);
+  const { run, format } = state;
+  if (edits !== null) files.edit(edits);
+  else {
+    const all = run === null || format === 'terapipe' ? sets : overridesForNewFile(run, sets, plan);
+    await setInConfig({ files, ...around }, state, toChanges(all));
+  }
 }

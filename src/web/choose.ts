@@ -1,3 +1,6 @@
+import { formatCount } from '../core/format';
+import { isCount } from '../host/sessions/scenario-choices';
+
 interface Choice<T> {
   readonly label: string;
   readonly what?: string;
@@ -6,12 +9,7 @@ interface Choice<T> {
 
 /** Asks for one of several things, in a dialog; null where it is closed. */
 export function choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | null> {
-  const dialog = document.createElement('dialog');
-  dialog.className = 'web-choose';
-  const heading = document.createElement('h2');
-  heading.id = 'choose-title';
-  heading.textContent = title;
-  dialog.setAttribute('aria-labelledby', heading.id);
+  const { dialog, close } = openDialog(title);
   return new Promise((resolve) => {
     let picked: T | null = null;
     const list = document.createElement('ul');
@@ -29,11 +27,7 @@ export function choose<T>(title: string, choices: readonly Choice<T>[]): Promise
         return item;
       }),
     );
-    const cancel = document.createElement('button');
-    cancel.type = 'button';
-    cancel.textContent = 'Cancel';
-    cancel.addEventListener('click', () => dialog.close());
-    dialog.append(heading, list, cancel);
+    dialog.append(list, close);
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(picked);
@@ -41,6 +35,65 @@ export function choose<T>(title: string, choices: readonly Choice<T>[]): Promise
     document.body.append(dialog);
     dialog.showModal();
   });
+}
+
+/**
+ * Asks for a whole number from 1 to `maximum`, in a dialog; null where it is closed.
+ * @param value what the field has first.
+ */
+export function askCount(title: string, value: number, maximum: number): Promise<number | null> {
+  const { dialog, close } = openDialog(title);
+  const range = `A whole number from 1 to ${formatCount(maximum)}`;
+  const form = document.createElement('form');
+  form.method = 'dialog';
+  form.noValidate = true;
+  const field = document.createElement('input');
+  field.inputMode = 'numeric';
+  field.value = String(value);
+  field.setAttribute('aria-label', title);
+  const problem = document.createElement('p');
+  problem.id = 'choose-problem';
+  problem.setAttribute('role', 'status');
+  problem.textContent = range;
+  field.setAttribute('aria-describedby', problem.id);
+  const confirm = document.createElement('button');
+  confirm.textContent = 'OK';
+  form.append(field, problem, confirm, close);
+  dialog.append(form);
+  return new Promise((resolve) => {
+    let answer: number | null = null;
+    form.addEventListener('submit', (event) => {
+      if (isCount(field.value, maximum)) answer = Number(field.value);
+      else {
+        event.preventDefault();
+        field.setAttribute('aria-invalid', 'true');
+        problem.textContent = `${range}, not ${field.value.trim() === '' ? 'nothing' : field.value.trim().slice(0, 40)}`;
+      }
+    });
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(answer);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    field.select();
+  });
+}
+
+/** A dialog with a title, and the button that closes it. */
+function openDialog(title: string): { readonly dialog: HTMLDialogElement; readonly close: HTMLButtonElement } {
+  const dialog = document.createElement('dialog');
+  dialog.className = 'web-choose';
+  const heading = document.createElement('h2');
+  heading.id = 'choose-title';
+  heading.textContent = title;
+  dialog.setAttribute('aria-labelledby', heading.id);
+  const close = document.createElement('button');
+  close.type = 'button';
+  close.textContent = 'Cancel';
+  close.addEventListener('click', () => dialog.close());
+  dialog.append(heading);
+  return { dialog, close };
 }
 
 /** Has the browser ask for a file; null for none. */

@@ -5,8 +5,9 @@ import { planJson } from '../core/export/plan-json';
 import { startErrors } from '../core/findings';
 import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import { say, sentence } from '../core/sentence';
+import { elasticHtml } from '../features/elastic/core/report';
 import { elasticJson } from '../features/elastic/json';
-import { describePlace } from '../host/pages/page-state';
+import { reportFindings } from '../host/report-findings';
 import type { SessionState } from '../host/sessions/session-state';
 import type { ExportFormat } from '../protocol/page';
 import { download } from './download';
@@ -26,17 +27,16 @@ export function exportJson({ plan, elastic, findings }: SessionState): void {
 }
 
 /** Saves a candidate of a plan, as people load it elsewhere. @throws ExpectedError `no-plan`, `export-no-timeline`. */
-export function exportShown({ plan, findings, texts }: SessionState, format: ExportFormat, id: string | null): void {
+export function exportShown(state: SessionState, format: ExportFormat, id: string | null): void {
+  const { plan, elastic } = state;
+  if (plan === null && elastic !== null && format === 'html') {
+    download(`${elastic.plan.request.title} elastic plan.html`, 'text/html', elasticHtml(elastic.plan, reportFindings(state, displayPath)));
+    return;
+  }
   if (plan === null)
     throw new ExpectedError('no-plan', sentence`There is no plan yet`, sentence`wait for planning to end, then export again`);
   if (format === 'html') {
-    const reported = findings.map((finding) => ({
-      ...finding,
-      where: describePlace(finding.place, texts, displayPath),
-      message: say(finding.message),
-      remedy: say(finding.remedy),
-    }));
-    download(`${plan.request.title} plan.html`, 'text/html', planHtml(plan, reported));
+    download(`${plan.request.title} plan.html`, 'text/html', planHtml(plan, reportFindings(state, displayPath)));
     return;
   }
   const candidate = plan.candidates.find((each) => each.id === id);

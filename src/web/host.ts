@@ -15,7 +15,6 @@ import { createPlannerClient, type PlannerClient } from '../host/planner/client'
 import { createLayoutSearches } from '../host/sessions/layout-searches';
 import { createPlanHistories } from '../host/sessions/plan-histories';
 import { createPlanSessions } from '../host/sessions/plan-sessions';
-import { createScenarios } from '../host/sessions/scenarios';
 import type { SessionFormat, SessionState } from '../host/sessions/session-state';
 import { createWhatIfs } from '../host/sessions/what-ifs';
 import { actForPage, type ActContext, type Surroundings } from './actions';
@@ -45,38 +44,33 @@ function startSessions(files: WebFiles) {
   const startClient = (): PlannerClient => createPlannerClient(start, { ...patience, restMs: 10 * 60_000 });
   const [planner, searcher] = [startClient(), startClient()];
   const shell = shellReaderFrom(wasm);
-  const memory = new Map<string, unknown>();
-  const scenarios = createScenarios(() => defaults, {
-    get: (key) => memory.get(key),
-    update: (key, value) => Promise.resolve(void memory.set(key, value)),
-  });
   const profiles = () => Promise.resolve([]);
   const sessions = createPlanSessions({
     readText: (file) => Promise.resolve().then(() => files.read(file)),
     resolvePath,
     shell,
-    resolve: (run, found, kept, options) =>
-      planner.resolve({ run, found: [...found], defaults: scenarios.defaultsKeeping(run.file, kept) }, options),
-    remedies: (run, found, plan, options) =>
-      searcher.remedies({ run, found: [...found], defaults: scenarios.resolveDefaults(run.file) }, plan, options),
+    // Nothing is kept from the plan before: a link, a reload and the terminal are to give the same plan.
+    resolve: (run, found, _, options) => planner.resolve({ run, found: [...found], defaults }, options),
+    remedies: (run, found, plan, options) => searcher.remedies({ run, found: [...found], defaults }, plan, options),
     plan: planner.plan,
     planElastic: planner.planElastic,
     readSchedule: planner.readSchedule,
     profiles,
-    defaults: scenarios.resolveDefaults,
+    defaults: () => defaults,
     switchedOff: () => new Set(),
     delayMs: () => typingPauseMs,
     reportBug,
   });
-  scenarios.follow(sessions);
   const layouts = createLayoutSearches(sessions, { search: searcher.search, plan: planner.plan, isAutomatic: () => false, reportBug });
   const whatIfs = createWhatIfs(sessions, {
-    plan: (run, sets, kept, options) =>
-      planner.whatIf({ run, found: [], defaults: scenarios.defaultsKeeping(run.file, kept) }, sets, options),
+    plan: (run, sets, _, options) => planner.whatIf({ run, found: [], defaults }, sets, options),
     reportBug,
   });
   const histories = createPlanHistories(sessions, () => false);
-  const prefills = createPrefills(sessions, prefillPlanner(searcher, profiles, scenarios.resolveDefaults));
+  const prefills = createPrefills(
+    sessions,
+    prefillPlanner(searcher, profiles, () => defaults),
+  );
   const comparisons = createComparisons(sessions, {
     compare: searcher.compare,
     ...bestLayouts(layouts, planner.plan),

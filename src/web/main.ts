@@ -71,6 +71,10 @@ const host: WebHost = startHost(
     },
     goToStart,
     openModel,
+    show: (file, format) => {
+      host.show(file, format);
+      display(file);
+    },
     say: (text) => (status.textContent = text),
   },
 );
@@ -183,6 +187,8 @@ function loadPage(): void {
   const script = document.createElement('script');
   script.type = 'module';
   script.src = 'webview.js';
+  // The toolkit of its buttons reads the theme when a document has loaded, which this one had before.
+  script.addEventListener('load', () => window.dispatchEvent(new Event('load')));
   document.body.append(script);
 }
 

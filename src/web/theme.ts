@@ -5,6 +5,7 @@ export function followTheme(): void {
     const names = contrast?.matches === true ? (['high-contrast', 'high-contrast-light'] as const) : (['dark', 'light'] as const);
     const theme = names[dark?.matches === true ? 0 : 1];
     document.documentElement.className = theme;
+    document.body.dataset['vscodeThemeKind'] = `vscode-${theme}`;
     document.body.className = `vscode-${theme}`;
   };
   for (const query of [dark, contrast]) query?.addEventListener('change', apply);

@@ -72,7 +72,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   ],
   'takes text, bytes or paths from outside, of which tests give every kind': [
     'src/core/export/slices/slices-file#readSlices',
-    'src/extension/sessions/new-launcher-config#relativePath',
+    'src/host/sessions/new-launcher-config#relativePath',
     'src/profiler/device#parseNvidia',
     'src/profiler/onnx-file/read-structure#readStructure',
   ],

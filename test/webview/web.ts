@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { injectAxe, runAxe } from './axe';
+import type { PageMessage } from '../../src/protocol/page';
+import { pageCommands } from '../../src/protocol/page-schema';
 import { toFragment } from '../../src/web/link';
 import type { Stage } from './browser';
 import { planned, startSite, type Site } from './site';
@@ -49,6 +51,11 @@ const kinds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   DeepSpeed: { 'ds_config.json': 'src/web/samples/ds_config.json', 'config.json': 'media/samples/llama3-8b/config.json' },
 };
 
+/** What of a browser's window is asked. */
+interface Styled {
+  readonly getComputedStyle: (element: unknown) => { readonly getPropertyValue: (name: string) => string };
+}
+
 /** Drops files or folders on the page, as the desktop does. */
 async function dropOn(page: Page, files: readonly string[]): Promise<void> {
   const session = await page.context().newCDPSession(page);
@@ -74,6 +81,10 @@ async function pickCompared(page: Page, name: string): Promise<void> {
   await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.compareWith' })`);
   await page.locator('.web-choose button', { hasText: name }).click();
 }
+
+/** Sends what the page would. */
+const send = (page: Page, message: PageMessage): Promise<unknown> =>
+  page.evaluate(`acquireVsCodeApi().postMessage(${JSON.stringify(message)})`);
 
 async function paste(page: Page, text: string): Promise<void> {
   await page.locator('#paste').fill(text);
@@ -238,6 +249,99 @@ export const webCases: readonly WebCase[] = [
     await page.locator('.web-choose button', { hasText: 'Megatron-LM' }).click();
     assert.match(await readFile(await (await saving).path(), 'utf8'), /--pipeline-model-parallel-size/);
   }),
+  webCase(
+    'what a bare config is planned for is changed by its chips, into a terapipe.json that its link carries',
+    async (site, newVisitor) => {
+      const { page } = await newVisitor(site.url);
+      await paste(page, await readFile(sample, 'utf8'));
+      const answer = async (title: string, text: string): Promise<void> => {
+        const dialog = page.getByRole('dialog', { name: title, exact: true });
+        await dialog.getByRole('textbox').fill(text);
+        await dialog.getByRole('button', { name: 'OK' }).click();
+      };
+      const chip = (name: string) => page.locator(`#root [data-focus=scenario-${name}]:visible`).first();
+      await chip('batch').click();
+      await answer('Global batch', 'many');
+      await page.getByText('A whole number from 1 to 10M, not many').waitFor();
+      await answer('Global batch', '96');
+      await chip('batch').filter({ hasText: 'batch 96' }).waitFor();
+      await chip('gpus').click();
+      await page.locator('.web-choose button', { hasText: /^GPU$/ }).click();
+      await page.locator('.web-choose button', { hasText: 'H200' }).first().click();
+      await answer('Nodes', '2');
+      await answer('GPUs in each node', '4');
+      await chip('gpus').filter({ hasText: '8 x H200' }).waitFor();
+      await chip('sequence').click();
+      // The file has one already, which is shown there.
+      assert.match(await page.evaluate<string>('getSelection().toString()'), /^\d+$/);
+      await page.locator('#link').click();
+      await page.waitForURL(/#/);
+      const json = await savedJson(page);
+      const { page: colleague } = await newVisitor(page.url());
+      await planned(colleague);
+      assert.equal(await savedJson(colleague), json);
+    },
+  ),
+  webCase(
+    'a launcher that is changed on the page gets a terapipe.json of its own, and so does an elastic run',
+    async (site, newVisitor) => {
+      const { page } = await newVisitor(site.url);
+      await page.locator('#samples button', { hasText: 'Megatron-LM' }).click();
+      await planned(page);
+      await send(page, { type: 'change', change: { key: 'training.recompute', value: 'full' } });
+      await page.locator('#files option', { hasText: 'terapipe.json' }).waitFor({ state: 'attached' });
+      assert.match(await page.locator('#editor').inputValue(), /Read from train\.sh[^]*"recompute": "full"/);
+      await page.locator('#home').click();
+      await paste(page, await readFile(sample, 'utf8'));
+      await send(page, { type: 'command', command: 'terapipe.beginElastic' });
+      await page.locator('.web-choose button').first().click();
+      await page.getByRole('dialog', { name: 'Epochs' }).getByRole('button', { name: 'OK' }).click();
+      assert.match(await page.locator('#editor').inputValue(), /"epochs": 10/);
+      await page.locator('#root .elastic-content:visible').waitFor();
+    },
+  ),
+  webCase('each message of the page is one that its host here knows, and what it cannot do is not shown', async (site, newVisitor) => {
+    const { page } = await newVisitor(site.url);
+    await page.locator('#samples button', { hasText: /^terapipe\.json$/ }).click();
+    await planned(page);
+    const file = 'file:///model/terapipe.json';
+    const messages: { readonly [T in PageMessage['type']]: Extract<PageMessage, { readonly type: T }> | null } = {
+      ready: { type: 'ready' },
+      focus: { type: 'focus', on: 'other' },
+      startModel: null,
+      command: null,
+      reveal: { type: 'reveal', place: { file, range: { start: 0, end: 1 } } },
+      change: { type: 'change', change: { key: 'schedule', value: 'GPipe' } },
+      fix: { type: 'fix', code: 'none', title: 'None' },
+      export: { type: 'export', format: 'html', candidate: null },
+      draw: { type: 'draw', candidates: [] },
+      openLayout: { type: 'openLayout', point: null },
+      applyLayout: { type: 'applyLayout', point: { answer: 'none', index: 0 } },
+      exportLayout: { type: 'exportLayout', point: { answer: 'none', index: 0 } },
+      try: { type: 'try', sets: [['training.globalBatch', 96]] },
+      write: { type: 'write', sets: [] },
+      undo: { type: 'undo' },
+      past: { type: 'past', act: 'pin', id: 1 },
+      comparison: { type: 'comparison', act: 'close' },
+      openTab: { type: 'openTab', tab: 'memory', candidate: null },
+      save: { type: 'save', name: 'a', mime: 'text/csv', text: 'a' },
+      log: null,
+    };
+    for (const message of Object.values(messages)) if (message !== null) await send(page, message);
+    for (const command of pageCommands) {
+      await send(page, { type: 'command', command });
+      await page.keyboard.press('Escape');
+    }
+    await page.locator('#home').click();
+    await page.locator('#samples button', { hasText: /^terapipe\.json$/ }).click();
+    await planned(page);
+    await send(page, { type: 'command', command: 'terapipe.showLog' });
+    assert.equal(await page.locator('#status').innerText(), '');
+    assert.equal(await page.getByRole('tab', { name: 'Profile' }).count(), 0);
+    await page.locator('#root').press('Shift+?');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Change keys' }).count(), 0);
+  }),
   webCase('a search that is given up leaves its planner running', async (site, newVisitor) => {
     const names = ['terapipe.json', 'config.json'];
     const linked = await Promise.all(names.map(async (name) => [name, await readFile(path.join(samples, name), 'utf8')] as const));
@@ -321,6 +425,14 @@ export const webCases: readonly WebCase[] = [
         await injectAxe(page);
         assert.deepEqual((await runAxe(page, 'all')).violations, [], `start at ${width} px, ${colorScheme}`);
         await paste(page, await readFile(sample, 'utf8'));
+        const background = await page
+          .locator('#root vscode-button')
+          .first()
+          .evaluate((element) => {
+            const style = (name: string) => (globalThis as unknown as Styled).getComputedStyle(element).getPropertyValue(name).trim();
+            return [style('--button-secondary-background'), style('--vscode-button-secondaryBackground')];
+          });
+        assert.equal(background[0], background[1], `a button in ${colorScheme}`);
         assert.deepEqual((await runAxe(page, 'all')).violations, [], `plan at ${width} px, ${colorScheme}`);
         await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.compareWith' })`);
         await page.locator('.web-choose').waitFor();

@@ -1,19 +1,15 @@
 import * as vscode from 'vscode';
 import { changeJson, type JsonChange } from '../../core/terapipe/change-json';
-import { ExpectedError } from '../../core/errors';
-import { editableFile } from '../../core/export/launchers/edit-launcher';
-import { settingEdits } from '../../core/export/launchers/memory-fixes';
 import type { LauncherReader } from '../../core/run/facts';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { ControlChange } from '../../protocol/page';
 import type { SessionState } from '../../host/sessions/session-state';
 import type { WhatIf } from '../../host/sessions/what-ifs';
-import { launcherCanExpress, overridesForNewFile, type ConfigSet } from '../../host/sessions/written-sizes';
+import { launcherEdits, overridesForNewFile, triedPlan, type ConfigSet } from '../../host/sessions/written-sizes';
 import { requireTrustToWrite } from './apply-layout';
 import { createConfigCommand } from './create-config';
 import { createPageEdits, type PageEdits } from './page-edits';
 import type { ConfigCommands } from './target';
-import { sentence } from '../../core/sentence';
 
 /** What edits of pages need. */
 export interface ChangeCommands extends ConfigCommands {
@@ -50,20 +46,14 @@ export async function writeSizes(
   sets: readonly WhatIfSet[],
   tried: WhatIf | null,
 ): Promise<void> {
-  const plan = tried !== null && JSON.stringify(tried.sets) === JSON.stringify(sets) ? tried.plan : null;
-  if (plan === null)
-    throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
-  const { format, launcher, reread: read } = session;
-  if (launcher !== null && read !== null && sets.every(launcherCanExpress)) {
-    const editable = await editableFile(launcher, read);
-    const edits = editable === null ? null : settingEdits({ sets, plan }, editable);
-    if (edits !== null) {
-      requireTrustToWrite();
-      await commands.edits.make(session.file, edits);
-      return;
-    }
+  const plan = triedPlan(tried, sets);
+  const edits = await launcherEdits(session, sets, plan);
+  if (edits !== null) {
+    requireTrustToWrite();
+    await commands.edits.make(session.file, edits);
+    return;
   }
-  const { run } = session;
+  const { run, format } = session;
   await setInConfig(commands, session, run === null || format === 'terapipe' ? sets : overridesForNewFile(run, sets, plan));
 }
 

@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
 import { gpuNames } from '../../core/cluster/groups';
-import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../../core/cluster/presets';
+import { gpuPresets, type GpuPresetName } from '../../core/cluster/presets';
 import { CancelledError } from '../../core/errors';
-import { formatBytes, formatNumber } from '../../core/format';
-import { plainClusterChanges } from '../sessions/cluster-changes';
+import { say } from '../../core/sentence';
+import { plainClusterChanges } from '../../host/sessions/cluster-changes';
+import { gpuChoices, isCount, mostGpusPerNode, mostNodes } from '../../host/sessions/scenario-choices';
 import { planDefaults, writePlanDefaults } from '../platform/settings';
 import { showInputBox, showQuickPick } from '../platform/ui';
 import { changeConfig } from './change-config';
@@ -21,11 +22,11 @@ export async function chooseClusterCommand(commands: ConfigCommands, argument: u
   const current = session?.plan?.request.cluster;
   const defaults = planDefaults(file === null ? undefined : vscode.Uri.parse(file), log);
   const gpu = await askGpu(current === undefined ? defaults.gpu : gpuNames(current));
-  const nodes = await askCount(vscode.l10n.t('Nodes'), current?.nodes ?? defaults.nodes ?? 1, 100_000);
+  const nodes = await askCount(vscode.l10n.t('Nodes'), current?.nodes ?? defaults.nodes ?? 1, mostNodes);
   const gpusPerNode = await askCount(
     vscode.l10n.t('GPUs in each node'),
     current?.gpu.name === gpu ? current.gpusPerNode : gpuPresets[gpu].gpusPerNode,
-    1024,
+    mostGpusPerNode,
   );
   if (session?.format !== 'terapipe') {
     await writePlanDefaults({ gpu, nodes, gpusPerNode });
@@ -35,32 +36,19 @@ export async function chooseClusterCommand(commands: ConfigCommands, argument: u
 }
 
 async function askGpu(current: string): Promise<GpuPresetName> {
-  const items = gpuPresetNames.map((name) => {
-    const { gpu } = gpuPresets[name];
-    const half = gpu.peakTflops.fp16 > gpu.peakTflops.bf16 ? 'fp16' : 'bf16';
-    return {
-      name,
-      label: name,
-      description: vscode.l10n.t(
-        '{0}, {1} TFLOP/s {2}, {3} TB/s',
-        formatBytes(gpu.memoryBytes),
-        formatNumber(gpu.peakTflops[half]),
-        half,
-        formatNumber(gpu.memoryTBps),
-      ),
-      detail: gpu.source,
-      picked: name === current,
-    };
+  const items = gpuChoices(current).map(({ name, about, source }) => ({
+    name,
+    label: name,
+    description: say(about, vscode.l10n.t),
+    detail: source,
+    picked: name === current,
+  }));
+  const picked = await showQuickPick(items, {
+    title: vscode.l10n.t('Choose GPU'),
+    placeHolder: vscode.l10n.t('GPU to plan for; now {0}', current),
+    matchOnDescription: true,
+    ignoreFocusOut: true,
   });
-  const picked = await showQuickPick(
-    [...items].sort((a, b) => Number(b.picked) - Number(a.picked)),
-    {
-      title: vscode.l10n.t('Choose GPU'),
-      placeHolder: vscode.l10n.t('GPU to plan for; now {0}', current),
-      matchOnDescription: true,
-      ignoreFocusOut: true,
-    },
-  );
   if (picked === undefined) throw new CancelledError();
   return picked.name;
 }
@@ -71,10 +59,7 @@ async function askCount(title: string, current: number, maximum: number): Promis
     value: String(current),
     ignoreFocusOut: true,
     prompt: vscode.l10n.t('A whole number from 1 to {0}', maximum),
-    validateInput: (text) =>
-      /^\d{1,6}$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= maximum
-        ? null
-        : vscode.l10n.t('A whole number from 1 to {0}', maximum),
+    validateInput: (text) => (isCount(text, maximum) ? null : vscode.l10n.t('A whole number from 1 to {0}', maximum)),
   });
   if (answer === undefined) throw new CancelledError();
   return Number(answer);

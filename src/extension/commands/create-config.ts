@@ -3,7 +3,7 @@ import { ExpectedError } from '../../core/errors';
 import { isLauncher } from '../../core/launchers/registry';
 import { lookAt, type FoundConfig } from '../sessions/find-configs';
 import { newConfigText } from '../../host/sessions/new-config';
-import { newLauncherConfigText, originComment } from '../sessions/new-launcher-config';
+import { newLauncherConfigText, originComment } from '../../host/sessions/new-launcher-config';
 import { planDefaults } from '../platform/settings';
 import { sessionConfigFormat } from '../sessions/shown-config';
 import { uriBaseName, readText } from '../sessions/sources';

@@ -4,7 +4,6 @@ import type { LauncherReader } from '../../core/run/facts';
 import { elasticHtml } from '../../features/elastic/core/report';
 import { elasticRunFolder } from '../../features/elastic/core/torch-run';
 import { planHtml } from '../../core/export/html/report';
-import type { ReportFinding } from '../../core/export/html/sections';
 import type { SliceExport } from '../../core/export/slices/slice-export';
 import { torchFolder } from '../../core/export/torch/folder';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
@@ -23,7 +22,7 @@ import type { Plan } from '../../core/planner/plan';
 import { toPlanRequest } from '../../core/layout-search/request-of';
 import type { LayoutPoint } from '../../protocol/layout';
 import type { PlannerClient } from '../../host/planner/client';
-import { describePlace } from '../../host/pages/page-state';
+import { reportFindings } from '../../host/report-findings';
 import type { SessionState } from '../../host/sessions/session-state';
 import { displayPath } from '../sessions/sources';
 import { showErrorMessage, showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
@@ -178,22 +177,16 @@ export async function exportReport(commands: ExportLayoutCommands, session: Sess
   const { plan, elastic } = session;
   if (plan !== null) await report(commands, session, { plan });
   else if (elastic !== null)
-    await saveReport(session, `${elastic.plan.request.title} elastic plan`, elasticHtml(elastic.plan, reportFindings(session)));
+    await saveReport(
+      session,
+      `${elastic.plan.request.title} elastic plan`,
+      elasticHtml(elastic.plan, reportFindings(session, displayPath)),
+    );
 }
 
 async function report(commands: ExportLayoutCommands, session: SessionState, source: ExportSource): Promise<void> {
   const whole = await planSource(commands, source);
-  await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? reportFindings(session) : []));
-}
-
-/** Findings of the files, with their places in words. */
-function reportFindings({ findings, texts }: SessionState): readonly ReportFinding[] {
-  return findings.map((finding) => ({
-    ...finding,
-    where: describePlace(finding.place, texts, displayPath),
-    message: say(finding.message),
-    remedy: say(finding.remedy),
-  }));
+  await saveReport(session, `${whole.request.title} plan`, planHtml(whole, 'plan' in source ? reportFindings(session, displayPath) : []));
 }
 
 async function saveReport({ file }: SessionState, name: string, html: string): Promise<void> {

@@ -11,7 +11,7 @@ import {
   virtualStagesPerGpu,
 } from '../../core/launchers/layout-sizes';
 import { titanTotalStages } from '../../core/launchers/torchtitan/stage-layers';
-import { factsOfRun } from './launcher-facts';
+import { factsOfRun } from '../../host/sessions/run-facts';
 import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 

@@ -1,4 +1,4 @@
-import type { Fact, FactName, Facts, LauncherFile } from '../../core/run/facts';
+import type { FactName, Facts, LauncherFile } from '../../core/run/facts';
 import type { ConfigFormat } from '../../core/run/config-format';
 import { toModelSpec } from '../../core/run/written-model';
 import { plural } from '../../core/format';
@@ -6,30 +6,10 @@ import { product, worldSize } from '../../core/launchers/counts';
 import { dataParallelSize, microBatchesPerReplica, gpusPerReplica, parallelSize } from '../../core/launchers/layout-sizes';
 import type { TextRange } from '../../core/domain/located';
 import { parameterCount } from '../../core/model/parameters';
+import { namedFacts, type NamedFact } from '../../host/sessions/run-facts';
 import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 import { minimum } from '../../core/numbers';
-
-/**
- * Everything a launcher's run sets: the launcher's facts, and where it leaves it open those of the model config joined to it. Empty for
- * other configs.
- */
-export function factsOfRun({ launcher, run }: SessionState): Facts {
-  return launcher === null ? {} : { ...run?.facts, ...launcher.facts };
-}
-
-/** One fact with its name in our vocabulary, whatever its type. */
-export interface NamedFact {
-  readonly key: FactName;
-  readonly fact: Fact<unknown>;
-}
-
-export function namedFacts(facts: Facts): readonly NamedFact[] {
-  return (Object.keys(facts) as FactName[]).flatMap((key) => {
-    const fact = facts[key];
-    return fact === undefined ? [] : [{ key, fact }];
-  });
-}
 
 /** Facts at an offset of a file, with the range that is about them. */
 interface FactsAt {

@@ -6,7 +6,9 @@ import { lineColumnAt } from '../../core/text';
 import { explanationFor, scenarioLines } from './explanations';
 import { factNumbers } from './fact-numbers';
 import type { HoverText } from './explanation';
-import { factsAt, factsOfRun, holds, namedFacts, parametersOfRun, type NamedFact } from './launcher-facts';
+import { fileName } from '../../host/file-name';
+import { factsOfRun, namedFacts, type NamedFact } from '../../host/sessions/run-facts';
+import { factsAt, holds, parametersOfRun } from './launcher-facts';
 import type { SessionState } from '../../host/sessions/session-state';
 
 /** What to show for the value, key or flag at an offset of a launcher's text, or about the model config that it names. */
@@ -89,17 +91,4 @@ function modelFileHover(state: SessionState, { file, modelFiles }: LauncherFile,
       ...(parameters === null ? [] : [t('{0} parameters.', formatCount(parameters))]),
     ],
   };
-}
-
-/** Last part of a file's identity, for a sentence. */
-export function fileName(file: string): string {
-  return decodeURIComponentOr(file.slice(file.lastIndexOf('/') + 1));
-}
-
-function decodeURIComponentOr(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -3,8 +3,10 @@ import { formatCount, formatNumber, plural } from '../../core/format';
 import { microBatchesPerReplica } from '../../core/launchers/layout-sizes';
 import type { Place } from '../../core/domain/located';
 import { printable } from '../../core/text';
-import { factsOfRun, namedFacts, gpusText, parametersOfRun, type NamedFact } from './launcher-facts';
-import { fileName, valueText } from './launcher-hover';
+import { fileName } from '../../host/file-name';
+import { factsOfRun, namedFacts, type NamedFact } from '../../host/sessions/run-facts';
+import { gpusText, parametersOfRun } from './launcher-facts';
+import { valueText } from './launcher-hover';
 import type { SessionState } from '../../host/sessions/session-state';
 import type { Translate } from '../../core/sentence';
 

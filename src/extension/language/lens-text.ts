@@ -6,7 +6,8 @@ import { isAsFast, launchedAgainstBest } from '../../core/layout-search/launched
 import { mayFit, verdictText } from '../../core/memory-model/verdict';
 import type { Plan } from '../../core/planner/plan';
 import { machineText, scenarioNames, scenarioText, type ScenarioChange } from '../../core/plan-request/scenario';
-import { factsOfRun, totalsText } from './launcher-facts';
+import { factsOfRun } from '../../host/sessions/run-facts';
+import { totalsText } from './launcher-facts';
 import type { LayoutSearch } from '../../host/sessions/layout-search-host';
 import type { PrefillAnswer } from '../../features/prefill/core/answer';
 import type { PrefillSession } from '../../features/prefill/host/prefills';

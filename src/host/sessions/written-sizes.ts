@@ -1,13 +1,38 @@
+import { ExpectedError } from '../../core/errors';
+import { editableFile } from '../../core/export/launchers/edit-launcher';
+import { settingEdits } from '../../core/export/launchers/memory-fixes';
+import type { TextEdit } from '../../core/findings';
 import { isLauncher } from '../../core/launchers/registry';
 import type { Run } from '../../core/run/run';
 import type { WhatIfSet } from '../../core/layout-search/what-if';
 import type { Plan } from '../../core/planner/plan';
+import { sentence } from '../../core/sentence';
+import type { SessionState } from './session-state';
+import type { WhatIf } from './what-ifs';
 
 /** A key of terapipe.json with what it is set to; null removes it. */
 export type ConfigSet = readonly [key: string, value: string | number | readonly (string | number)[] | null];
 
+/** What was tried with `sets`. @throws ExpectedError `what-if-outdated` where it was something else. */
+export function triedPlan(tried: WhatIf | null, sets: readonly WhatIfSet[]): Plan {
+  const plan = tried !== null && JSON.stringify(tried.sets) === JSON.stringify(sets) ? tried.plan : null;
+  if (plan !== null) return plan;
+  throw new ExpectedError('what-if-outdated', sentence`The config changed since these sizes were tried`, sentence`try them again`);
+}
+
+/** Edits of a launcher's file that write what was tried into it; null where that takes a terapipe.json. */
+export async function launcherEdits(
+  { launcher, reread }: Pick<SessionState, 'launcher' | 'reread'>,
+  sets: readonly WhatIfSet[],
+  plan: Plan,
+): Promise<readonly TextEdit[] | null> {
+  if (launcher === null || reread === null || !sets.every(launcherCanExpress)) return null;
+  const editable = await editableFile(launcher, reread);
+  return editable === null ? null : settingEdits({ sets, plan }, editable);
+}
+
 /** Whether the file of a launcher can express what was tried: schedules and slices are set only in a terapipe.json. */
-export function launcherCanExpress([key]: WhatIfSet): boolean {
+function launcherCanExpress([key]: WhatIfSet): boolean {
   return key !== 'schedule' && key !== 'slicing.unit';
 }
 

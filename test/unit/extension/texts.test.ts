@@ -5,7 +5,7 @@ import { changeJson } from '../../../src/core/terapipe/change-json';
 import { loadRun } from '../../load-run';
 import { ExpectedError } from '../../../src/core/errors';
 import { chosenCandidate } from '../../../src/core/planner/plan';
-import { plainClusterChanges } from '../../../src/extension/sessions/cluster-changes';
+import { plainClusterChanges } from '../../../src/host/sessions/cluster-changes';
 import { explanationFor } from '../../../src/extension/language/explanations';
 import { configItems, stageItems } from '../../../src/extension/views/explorer-items';
 import { hoverAt } from '../../../src/extension/language/hover-text';

@@ -4,7 +4,7 @@ import { describe, it } from 'mocha';
 import { loadRun } from '../../../load-run';
 import type { Run } from '../../../../src/core/run/run';
 import { plainValues } from '../../../../src/core/domain/located';
-import { newLauncherConfigText, relativePath } from '../../../../src/extension/sessions/new-launcher-config';
+import { newLauncherConfigText, relativePath } from '../../../../src/host/sessions/new-launcher-config';
 import type { SessionState } from '../../../../src/host/sessions/session-state';
 import { launcherOf, read, withDefault, type Values } from '../../core/rules/launcher';
 import { runOfLauncher } from '../../../../src/core/launchers/launcher-run';

@@ -6,8 +6,6 @@ import { configError } from '../../../../src/core/errors';
 import type { LauncherReader } from '../../../../src/core/run/facts';
 import type { Run } from '../../../../src/core/run/run';
 import { changeJson } from '../../../../src/core/terapipe/change-json';
-import { settingEdits } from '../../../../src/core/export/launchers/memory-fixes';
-import { editableFile } from '../../../../src/core/export/launchers/edit-launcher';
 import type { WhatIfSet } from '../../../../src/core/layout-search/what-if';
 import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files/load-config';
 import { loadReader } from '../../../../src/core/config-files/readers';
@@ -18,8 +16,8 @@ import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { withSizes } from '../../../../src/core/plan-request/with-sizes';
 import { sentence } from '../../../../src/core/sentence';
 import { newConfigText } from '../../../../src/host/sessions/new-config';
-import { newLauncherConfigText } from '../../../../src/extension/sessions/new-launcher-config';
-import { launcherCanExpress, overridesForNewFile } from '../../../../src/host/sessions/written-sizes';
+import { newLauncherConfigText } from '../../../../src/host/sessions/new-launcher-config';
+import { launcherEdits, overridesForNewFile } from '../../../../src/host/sessions/written-sizes';
 import { shellReader } from '../../core/launchers/shell/shell-reader';
 import { testHost, uri } from '../test-host';
 
@@ -104,18 +102,17 @@ describe('what was tried, written', () => {
     const { launcher } = loaded;
     const run = loaded.run ?? assert.fail();
     const text = files[name] ?? assert.fail();
-    if (launcher !== null && isLauncher(launcher.format) && sets.every(launcherCanExpress)) {
-      const editable = await editableFile(launcher, await loadReader(launcher.format, () => Promise.resolve(read)));
-      const edits = editable === null ? null : settingEdits({ sets, plan }, editable);
-      if (edits !== null)
-        return [
-          name,
-          applyEdits(
-            text,
-            edits.map(({ place: { range }, newText }) => ({ offset: range.start, length: range.end - range.start, content: newText })),
-          ),
-        ];
-    }
+    const isOwn = launcher !== null && isLauncher(launcher.format);
+    const reread = isOwn ? await loadReader(launcher.format, () => Promise.resolve(read)) : null;
+    const edits = await launcherEdits({ launcher, reread }, sets, plan);
+    if (edits !== null)
+      return [
+        name,
+        applyEdits(
+          text,
+          edits.map(({ place: { range }, newText }) => ({ offset: range.start, length: range.end - range.start, content: newText })),
+        ),
+      ];
     void host.sessions.ensure(uri(name), 'megatron-shell').catch(() => undefined);
     const session = { ...(host.sessions.get(uri(name)) ?? assert.fail()), launcher, run };
     const created =

@@ -9,9 +9,9 @@ import { dataParallelSize, microBatchesPerReplica } from '../../core/launchers/l
 import type { Located } from '../../core/domain/located';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { printable } from '../../core/text';
-import { factsOfRun, namedFacts } from '../language/launcher-facts';
-import { fileName } from '../language/launcher-hover';
-import type { SessionState } from '../../host/sessions/session-state';
+import { fileName } from '../file-name';
+import { factsOfRun, namedFacts } from './run-facts';
+import type { SessionState } from './session-state';
 import { say, sentence } from '../../core/sentence';
 import { own } from '../../core/records';
 
