@@ -50,6 +50,7 @@ export function understand(args: readonly string[]): Understood {
     machine: parseMachine(common, sets),
     defaults,
     profile,
+    model: common.model,
     json: common.json === true || given['format'] === 'json',
     options: written.map(({ name: option, value }) => ({ name: option, value })),
     beforePath: new Set(written.filter(({ index }) => index < fileIndex).map((option) => option.name)),

@@ -43,6 +43,8 @@ export interface Line {
   readonly defaults: ResolveDefaults;
   /** A profile to plan with, overriding the files; `none`: none. */
   readonly profile: string | null;
+  /** The model of a launcher's file: a config.json, or one of Hugging Face's hub. */
+  readonly model?: string | undefined;
   /** Whether the answer is printed as JSON. */
   readonly json: boolean;
   /** Options as written, in order. */

@@ -19,6 +19,10 @@ export const commonOptions = {
 /** Options of the commands that read a config. */
 export const configOptions = {
   set: { value: 'KEY=VALUE', help: 'override a key of terapipe.json, as training.microBatch=1 or tp=8; repeatable' },
+  model: {
+    value: 'MODEL',
+    help: "model of a launcher's file that has none: a config.json, or one of Hugging Face's hub, as meta-llama/Llama-3.1-8B",
+  },
   gpu: { value: 'NAME', help: `GPU where no file names one (${assumedGpuName})` },
   gpus: { value: 'N', help: 'GPUs of all nodes together, if no file sets them' },
   nodes: { value: 'N', help: 'nodes if no file sets them (the fewest on which the model fits)' },

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { requireRun } from '../core/export/planned-config';
 import { overridden } from '../core/domain/located';
 import type { LauncherReader } from '../core/run/facts';
@@ -10,7 +11,7 @@ import { parseProfile } from '../core/measured-profile/file';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
 import type { Line } from './command';
 import { openNamed } from './named-source';
-import { readNamedFile, readReferenced, type SourceText } from './read-file';
+import { kindOfPath, readNamedFile, readReferenced, type SourceText } from './read-file';
 import type { Terminal } from './terminal';
 
 /** How a config is read. */
@@ -23,6 +24,8 @@ export interface ReadingOptions {
   readonly withProfile?: boolean;
   /** Planned with in place of the profile that the files name, which is not read; null: theirs. */
   readonly profile?: NonNullable<Run['profile']> | null;
+  /** The model of a launcher's file, from the current folder. */
+  readonly model?: string | undefined;
   /** Reads files that others name; left out: from the disk. */
   readonly read?: ReadReferenced;
 }
@@ -33,20 +36,25 @@ export interface ReadingOptions {
  */
 export async function readConfig(
   { file, text }: SourceText,
-  { sets, machine = noMachine, shell, read, profile = null, withProfile = true }: ReadingOptions,
+  { sets, machine = noMachine, shell, model, read, profile = null, withProfile = true }: ReadingOptions,
   texts: Map<string, string>,
 ): Promise<LoadedConfig> {
   texts.set(file, text);
   const config = await loadConfig(
     file,
     text,
-    { read: referencedInto(texts, read), shell },
+    { read: referencedInto(texts, read), shell, model: model === undefined ? null : await namedModel(model) },
     { withProfile: withProfile && profile === null },
   );
   const { run } = config;
   if (run === null) return config;
   const asked = asAsked(run, machine, sets);
   return { ...config, run: profile === null ? asked : { ...asked, profile }, fileRun: run };
+}
+
+/** A path of the command line, whole: it is of the current folder, not of the config's. */
+async function namedModel(model: string): Promise<string> {
+  return (await kindOfPath(model)) === 'nothing' ? model : path.resolve(model);
 }
 
 /** A run with what the command line sets. @throws ExpectedError as `onMachine` and `applyOverrides`. */
@@ -62,13 +70,13 @@ function asAsked(run: Run, machine: Machine, sets: readonly string[]): Run {
  * @throws ExpectedError as `readNamedFile`, `readConfig` and `runOfOnnx`.
  */
 export async function namedConfig(
-  { path, sets, machine, profile }: Line,
+  { path: name, sets, machine, profile, model }: Line,
   { shell, signal }: Terminal,
   texts: Map<string, string>,
   { source, withProfile = profile === null }: { readonly source?: SourceText | undefined; readonly withProfile?: boolean } = {},
 ): Promise<LoadedConfig> {
-  if (!isOnnx(path)) return readConfig(source ?? (await openNamed(path, shell)), { sets, machine, shell, withProfile }, texts);
-  const run = asAsked(await runOfOnnx(path, signal), machine, sets);
+  if (!isOnnx(name)) return readConfig(source ?? (await openNamed(name, shell)), { sets, machine, shell, model, withProfile }, texts);
+  const run = asAsked(await runOfOnnx(name, signal), machine, sets);
   return { format: run.format, launcher: null, reread: null, model: null, run, noRun: null, findings: [] };
 }
 
@@ -97,8 +105,8 @@ export async function profileOfLine(
 }
 
 /** An ONNX model: binary, and read in pieces. */
-export function isOnnx(path: string): boolean {
-  return /\.onnx$/i.test(path);
+export function isOnnx(name: string): boolean {
+  return /\.onnx$/i.test(name);
 }
 
 /** Reads a file that the command line names. @throws ExpectedError as `readNamedFile`. */

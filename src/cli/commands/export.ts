@@ -83,8 +83,8 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
     const { config, line: asked } = read;
     sayDifferences(read, terminal);
     const isOwn = format === null || format.into.some((each) => each === config.run.format);
-    const { sets, machine, profile, defaults } = asked;
-    const reading = { sets, machine, shell: terminal.shell, withProfile: profile === null };
+    const { sets, machine, profile, model, defaults } = asked;
+    const reading = { sets, machine, model, shell: terminal.shell, withProfile: profile === null };
     const asBest = { reading, defaults, free: given.free === undefined ? null : parseFreeKeys(given.free), to: isOwn ? null : to, choice };
     return exportBestAnswer(config, asBest, { out, write }, terminal, texts);
   };

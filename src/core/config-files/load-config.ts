@@ -7,6 +7,7 @@ import type { ComposingReader } from '../launchers/composition';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader, Purpose } from '../run/facts';
 import { optimizerRemarks } from '../launchers/tables/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
+import { hubModel } from '../huggingface/hub-models';
 import { asLaunched } from '../launchers/as-launched';
 import { runOfLauncher } from '../launchers/launcher-run';
 import { findNamedModel } from '../launchers/named-models';
@@ -29,6 +30,8 @@ interface ConfigHost {
   readonly read: ReadReferenced;
   /** The reader of shell scripts, whose grammar is loaded the first time. */
   readonly shell: () => Promise<ComposingReader>;
+  /** The model of a launcher's file, before what that names: a config.json, its folder, or a model of Hugging Face's hub. */
+  readonly model?: string | null;
 }
 
 /** A config with everything its files say. */
@@ -50,8 +53,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a config or launcher with what it refers to, and the model config of the same run: the one that it names, else the config.json next
- * to it.
+ * Reads a config or launcher with what it refers to, and the model config of the same run: the one that is asked for or that a comment
+ * names, else the one that it names, else the config.json next to it.
  * @throws ExpectedError, placed: as the reader of its format; `config-unknown-format`; `config-cycle` and the errors of `read` at the value
  * that names the file.
  */
@@ -66,7 +69,7 @@ export async function loadConfig(
   if (isLauncher(format)) {
     const reader = await loadReader(format, host.shell);
     const { launcher, reread } = await readComposed({ file, text }, reader, host.read);
-    return { ...(await loadLauncher(launcher, format, host.read)), reread };
+    return { ...(await loadLauncher(launcher, format, host)), reread };
   }
   const withoutLauncher = { format, launcher: null, reread: null, model: null, findings: [] };
   if (format === 'huggingface') return { ...withoutLauncher, run: runOfHuggingFace(readHuggingFace(file, text)), noRun: null };
@@ -96,9 +99,14 @@ function runOfHuggingFace(config: HuggingFaceModel): Run {
   };
 }
 
-async function loadLauncher(launcher: LauncherFile, format: LauncherFormat, read: ReadReferenced): Promise<Omit<LoadedConfig, 'reread'>> {
+async function loadLauncher(
+  launcher: LauncherFile,
+  format: LauncherFormat,
+  { read, model = null }: ConfigHost,
+): Promise<Omit<LoadedConfig, 'reread'>> {
   refuseBeyondLimits(launcher);
-  const joined = await joinedModel(launcher, read);
+  const asked = model ?? modelInComment(launcher.text);
+  const joined = asked === null ? await joinedModel(launcher, read) : await askedModel(launcher, asked, read);
   const named = joined === null ? findNamedModel(launcher) : null;
   const { run, noRun } = launcherRunOrReason(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
   const facts = joined === null ? null : factsOfHuggingFace(joined.config);
@@ -165,6 +173,23 @@ async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferen
   return null;
 }
 
+/** `# terapipe-model: owner/name` of shell, YAML, TOML and Python; null without it. */
+function modelInComment(text: string): string | null {
+  return /^[ \t]*(?:#|\/\/)[ \t]*terapipe-model:[ \t]*(\S{1,400})/m.exec(text)?.[1] ?? null;
+}
+
+/**
+ * The model that a comment or the command line names: of the hub, where its sizes are known here, else a file.
+ * @throws ExpectedError as `read` and `readHuggingFace`.
+ */
+async function askedModel({ file }: LauncherFile, asked: string, read: ReadReferenced): Promise<JoinedModel> {
+  const published = hubModel(asked);
+  const path = /\.json$/i.test(asked) ? asked : `${asked.replace(/\/$/, '')}/config.json`;
+  const source = published === null ? await read(file, path) : { file: path, text: published };
+  const config = readHuggingFace(source.file, source.text);
+  return { config, texts: new Map([[source.file, config.document.text]]) };
+}
+
 /** That a launcher leaves the model to another file is nothing wrong with it. */
 function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedError): ExpectedError {
   const remark = remarks.find(({ code }) => code === 'sizes-unknown');
@@ -172,7 +197,7 @@ function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedErro
   return new ExpectedError(
     'model-not-planned',
     sentence`${what}: this launcher leaves them to another file`,
-    sentence`put the model's config.json next to it to plan the run`,
+    sentence`put the model's config.json next to it, or add the line # terapipe-model: owner/name to it`,
     place,
   );
 }
