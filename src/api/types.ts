@@ -156,6 +156,13 @@ export interface MemoryAnswer {
   readonly layout: Layout;
   readonly fits: boolean;
   readonly tight: boolean;
+  /** Memory of the host on the node that takes most, bytes; `checkpoint` only while one is saved. */
+  readonly host: {
+    readonly node: number;
+    readonly parts: { readonly optimizer: number; readonly activations: number; readonly dataLoader: number; readonly checkpoint: number };
+    readonly peakBytes: number;
+    readonly nvmeBytes: number;
+  };
   readonly findings: readonly Finding[];
 }
 

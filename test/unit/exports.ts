@@ -59,7 +59,6 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/chunk-memory#unitMemory',
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',
-    'src/core/partition/offload#offloadedBytes',
     'src/core/schedules/attention-exchange#passesAtOneTime',
     'src/core/schedules/simulate/simulate#deadlockedAt',
     'src/core/slicing/flow-shop#stayingStages',

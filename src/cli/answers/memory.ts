@@ -1,6 +1,7 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
 import { limitText, mayFit, usedText, memoryVerdict, verdictSentence } from '../../core/memory-model/verdict';
+import { hostMemory, hostParts, type HostMemory, type HostPart } from '../../core/partition/host-memory';
 import { chosenCandidate } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
@@ -15,6 +16,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
   const verdict = memoryVerdict(memory);
   const stages = stagesJson(memory);
   const { layout } = plan.request;
+  const host = hostMemory(plan.request, schedule, memory.stages);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   const rows = grouped(stages).map(({ label, stage }) => [
     label,
@@ -41,6 +43,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       usableBytes: verdict.usableBytes,
       fits: mayFit({ fits, tight }),
       tight,
+      host,
       findings: printed,
     },
     text: [
@@ -49,10 +52,25 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       indented(table([heading, ...rows], [9])),
       '',
       `${say(verdictSentence(verdict))}. ${say(limitText(verdict))}`,
+      hostLine(host),
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, mayFit({ fits, tight })),
   };
+}
+
+const hostNames: Readonly<Record<HostPart, string>> = {
+  optimizer: 'optimizer',
+  activations: 'activations',
+  dataLoader: 'data loader',
+  checkpoint: 'a checkpoint that is saved asynchronously',
+};
+
+/** `Memory of the host: 251 GiB on the fullest node (optimizer 249 GiB, data loader 1.75 MiB), without the processes themselves`. */
+function hostLine({ parts, peakBytes, nvmeBytes }: HostMemory): string {
+  const shown = hostParts.filter((part) => parts[part] > 0).map((part) => `${hostNames[part]} ${formatBytes(parts[part])}`);
+  const nvme = nvmeBytes > 0 ? `; ${formatBytes(nvmeBytes)} on its NVMe` : '';
+  return `Memory of the host: ${formatBytes(peakBytes)} on the fullest node (${shown.join(', ')})${nvme}, without the processes themselves`;
 }
 
 /** Consecutive stages that read the same, as one row: `2-95`. Stages memory from 0, as launchers do. */

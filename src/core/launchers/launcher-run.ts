@@ -222,6 +222,7 @@ function toTrainingSettings(facts: Facts, layers: number): LocatedPartial<Traini
       contextCommunication &&
       from(contextCommunication, /^(a2a|ulysses)/.test(contextCommunication.value) ? ('all-to-all' as const) : ('ring' as const)),
     offloadOptimizer: offloadOptimizer && from(offloadOptimizer, offloadOptimizer.value !== 'none'),
+    offloadDevice: offloadOptimizer?.value === 'nvme' ? from(offloadOptimizer, 'nvme' as const) : undefined,
     dropout: resolveDropout(facts),
     ...readOptimizer(facts),
   });

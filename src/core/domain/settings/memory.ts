@@ -76,6 +76,11 @@ export const memory = {
     compared: { silent: false },
     meaning: sentence`Where the optimizer and its state are offloaded to: frees GPU memory, makes a step longer.`,
   },
+  /** Absent: the memory of the host. */
+  offloadDevice: {
+    key: choiceRule(['cpu', 'nvme']),
+    meaning: sentence`What an optimizer off the GPU is kept on: the memory of the host, or its NVMe.`,
+  },
   /** The device, as of the optimizer. */
   offloadParameters: { read: text, meaning: sentence`Where weights are offloaded to. They cross the GPU's link for every layer.` },
 } as const satisfies SettingTable;

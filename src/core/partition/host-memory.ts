@@ -1,0 +1,122 @@
+import { elementBytes } from '../domain/number-formats';
+import { masterBytes, stateBytes } from '../domain/optimizer';
+import { gpusUsed, sequenceTokens, type PlanRequest } from '../domain/request';
+import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
+import type { ScheduleName } from '../domain/schedule-names';
+import { heldBytes, trainedParameters } from '../memory-model/held';
+import type { StageContents } from '../memory-model/layer-tensors';
+import type { StageMemory } from '../memory-model/profile';
+import { staticBytes } from '../memory-model/static';
+import { scheduleOn } from '../schedules/on-layout';
+import { scheduleChunks } from './chunks';
+import { offloadedBytes } from './offload';
+
+/** Named parts of what a node's processes hold in its memory, in the order they are shown. */
+export const hostParts = ['optimizer', 'activations', 'dataLoader', 'checkpoint'] as const;
+export type HostPart = (typeof hostParts)[number];
+
+/** Memory of the host of the fullest node, bytes, and what is on its NVMe. */
+export interface HostMemory {
+  /** Counted from 0, in the order of ranks. */
+  readonly node: number;
+  /** `checkpoint` only while one is saved. */
+  readonly parts: Readonly<Record<HostPart, number>>;
+  /** All parts together. */
+  readonly peakBytes: number;
+  readonly nvmeBytes: number;
+}
+
+type RankMemory = Readonly<Record<HostPart, number>> & { readonly nvmeBytes: number };
+
+/**
+ * Memory of the host that the ranks of a node take, on the node that takes most. Without the processes themselves: interpreter, libraries
+ * and CUDA's part of each. See docs/model/memory.md, Memory of the host.
+ *
+ * @param stages of the planned schedule, for micro-batches in flight.
+ */
+export function hostMemory(request: PlanRequest, schedule: ScheduleName, stages: readonly StageMemory[]): HostMemory {
+  const { stageContents } = scheduleChunks(request, scheduleOn(schedule, request.layout));
+  const ranks = stageContents.map((contents, stage) => rankMemory(request, contents, stages[stage]?.unitsInFlight ?? 0));
+  let fullest: HostMemory = { node: 0, parts: { optimizer: 0, activations: 0, dataLoader: 0, checkpoint: 0 }, peakBytes: -1, nvmeBytes: 0 };
+  for (const [node, counts] of ranksOfStages(request).entries()) {
+    const total = (part: keyof RankMemory): number => ranks.reduce((sum, rank, stage) => sum + (counts.get(stage) ?? 0) * rank[part], 0);
+    const parts = {
+      optimizer: total('optimizer'),
+      activations: total('activations'),
+      dataLoader: total('dataLoader'),
+      checkpoint: total('checkpoint'),
+    };
+    const peakBytes = hostParts.reduce((sum, part) => sum + parts[part], 0);
+    if (peakBytes > fullest.peakBytes) fullest = { node, parts, peakBytes, nvmeBytes: total('nvmeBytes') };
+  }
+  return fullest;
+}
+
+/** How many ranks of each stage are on each node. */
+function ranksOfStages(request: PlanRequest): Map<number, number>[] {
+  const { layout, training, cluster } = request;
+  const { tensor, context, data, pipeline } = layout;
+  const adjacent = tensor * context * (resolveRankOrder({ layout, training }) === 'tp-cp-ep-pp-dp' ? 1 : data);
+  const gpus = gpusUsed(layout);
+  const nodes: Map<number, number>[] = [];
+  for (let rank = 0; rank < gpus;) {
+    const node = Math.floor(rank / cluster.gpusPerNode);
+    const stage = Math.floor(rank / adjacent) % pipeline;
+    const end = Math.min(gpus, (node + 1) * cluster.gpusPerNode, (Math.floor(rank / adjacent) + 1) * adjacent);
+    const counts = (nodes[node] ??= new Map<number, number>());
+    counts.set(stage, (counts.get(stage) ?? 0) + end - rank);
+    rank = end;
+  }
+  return nodes;
+}
+
+function rankMemory(request: PlanRequest, contents: StageContents, unitsInFlight: number): RankMemory {
+  const { training, layout } = request;
+  const { microBatch } = training;
+  const { resident, nvmeBytes } = offloadedOptimizer(request, contents);
+  return {
+    optimizer: resident,
+    activations: unitsInFlight * offloadedBytes(request, contents, microBatch, training.sequenceLength / layout.context, 0),
+    dataLoader: loaderBatches * loaderBytes * microBatch * sequenceTokens(training),
+    checkpoint: savedShare(request, contents),
+    nvmeBytes,
+  };
+}
+
+/** Elements of DeepSpeed's `sub_group_size` and the buffers of its swapper (`buffer_count`), each an fp32 copy. */
+const subGroupElements = 1e9;
+const swapBuffers = 4;
+
+/**
+ * An optimizer on the host keeps master weights, states and an fp32 copy of the gradients, of the rank's shard: 16 bytes a parameter with
+ * Adam (DeepSpeed's ZeRO-Offload, `runtime/zero/stage_1_and_2.py`; Megatron-LM's `HybridDeviceOptimizer`; FSDP's `CPUOffloadPolicy`). On
+ * NVMe, DeepSpeed keeps them there, and buffers for the groups of parameters that it updates on the host.
+ */
+function offloadedOptimizer(request: PlanRequest, contents: StageContents): { readonly resident: number; readonly nvmeBytes: number } {
+  const { training } = request;
+  if (training.offloadOptimizer !== true || training.optimizer === 'none') return { resident: 0, nvmeBytes: 0 };
+  const onGpu = { ...request, training: { ...training, offloadOptimizer: false } };
+  const held = trainedParameters(request, contents);
+  const { id } = runtimeProfile(training);
+  const isFsdp = id === 'torchtitan' || id === 'fsdp1';
+  const isSharded = isFsdp || training.zeroStage >= 1;
+  const states = staticBytes(onGpu, contents).optimizer + heldBytes(held, isFsdp ? 8 : 4, isSharded);
+  if (training.offloadDevice !== 'nvme') return { resident: states, nvmeBytes: 0 };
+  const own = heldBytes(held, 1, isSharded);
+  return { resident: swapBuffers * 4 * Math.min(own, subGroupElements), nvmeBytes: states };
+}
+
+/** Two workers of PyTorch's `DataLoader` a rank, each with two batches ready (`prefetch_factor`); Megatron-LM's default `--num-workers`. */
+const loaderBatches = 2 * 2;
+/** Tokens, labels and positions in 8 bytes, and a mask of the loss in 4, a token (`gpt_dataset.py` of Megatron Core). */
+const loaderBytes = 3 * 8 + 4;
+
+/**
+ * The rank's share of a checkpoint, which an asynchronous save copies to the host whole before it writes (Megatron-LM's `--async-save`,
+ * `async_save` of torch.distributed.checkpoint): weights, master weights and states, each written once by the replicas that have it.
+ */
+function savedShare({ model, training, layout }: PlanRequest, contents: StageContents): number {
+  const { dataReplicate, ...whole } = training;
+  const held = trainedParameters({ model, training: dataReplicate === undefined ? training : whole, layout }, contents);
+  return heldBytes(held, elementBytes(training) + masterBytes(training) + stateBytes(training), true);
+}
