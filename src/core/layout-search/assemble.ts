@@ -1,41 +1,34 @@
+import type { Scheme } from '../domain/scheme';
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
-import type { Scheme } from '../domain/scheme';
 import { solveSlicing } from '../slicing/solve';
 import { costProvenance } from '../time-model/provenance';
-import { makePlan } from '../planner/make-plan';
-import { chosenCandidate, type Candidate } from '../planner/plan';
 import { keepsFree } from '../memory-model/search-margin';
-import { limitsOn } from '../memory-model/reserved';
-import { memoryVerdict } from '../memory-model/verdict';
-import type { Prediction } from '../planner/predict/predict';
 import { shortestCut, type CutEffort } from '../planner/candidates/makespan-cut';
 import { cutAlike } from '../planner/candidates/makespan-problem';
 import { slicesGrow, slicingCost } from '../planner/candidates/terapipe-cost';
-import { partsByStage } from '../planner/explain/step-parts';
-import { meanParts, type StepTimes } from '../planner/explain/step-part-names';
-import { bestPerSchedule } from '../planner/choose';
 import { isRun } from '../schedules/runtimes';
 import { sameMemory } from '../planner/explain/reasons';
-import { withVirtualStages } from '../planner/candidates/virtual-stages';
-import { plainName, scheduleOn } from '../schedules/on-layout';
+import { scheduleOn } from '../schedules/on-layout';
 import { statedCost } from './request-of';
 import { cutsFor } from './cuts';
 import { createEvaluator, groupName, type Evaluator, type Predicted } from './evaluate';
 import { keepingFree, heldToMeasured, measuredChoices, type SearchProblem } from './search-problem';
 import { usableGpuBytes } from './bounds';
-import { createKnownBounds, toCostInputs, groupMicroBatches, type SearchPoint } from './known';
-import { isLaunched, isRefused, ownPoint } from './launched';
+import { createKnownBounds, groupMicroBatches, type SearchPoint } from './known';
+import { isLaunched, isRefused } from './launched';
 import { refusedSizes } from './refused-sizes';
 import { sameTime, type FoundPlan, type KeptFreeAnswer, type NotFitting, type RunnerUp, type SearchResult } from './result';
 import { scheduleKey, sizesKey } from './candidate-group';
 import { bestFirst, type Excluded, type SearchOutcome, type SearchOptions } from './search';
 import { finerUnitsGain } from './search-budget';
 import { givenScheme, sliceUnit } from './schedules';
-import { cannotSplit, searchedGpus } from './space';
+import { searchedGpus } from './space';
 import { layoutText, whyLost, whyTooLarge } from './labels';
-import { sentence, type Value } from '../sentence';
-import { maximum, minimum } from '../numbers';
+import { sentence } from '../sentence';
+import { minimum } from '../numbers';
+import { createDescriber, type Describer } from './describe';
+import { ownPlans } from './own-plans';
 
 type SearchLayoutsOptions = Omit<SearchOptions, 'bestOnly' | 'belowMs'>;
 
@@ -141,41 +134,6 @@ function keptFreeIn({ keptFree }: SearchProblem, { isKept, keptMs }: Searched, b
   return { ...keptFree, best: 'tight', slowdown: keptMs === null ? null : keptMs / best.iterationMs };
 }
 
-/**
- * What a plan of the request as it is chooses, with the layout that the files launch or the assumed one, and then the best of each schedule
- * that it might choose. They are members of every search, whatever the space leaves out (cuts, ZeRO stages, tensor parallelism across
- * nodes, slices that are not equal), so that no search answers worse than the plan. Empty where there is no such plan.
- */
-function ownPlans(problem: SearchProblem, details: Describer, signal?: CancelSignal): readonly FoundPlan[] {
-  const { fixed, schedules } = problem;
-  const request = schedules === undefined ? problem.request : { ...problem.request, runs: schedules };
-  try {
-    const open = fixed.has('schedule') ? request : { ...request, schedule: null };
-    const plan = makePlan(request, { signal, isCompared: open.schedule !== request.schedule });
-    const chosen = chosenCandidate(plan);
-    const others = bestPerSchedule(open, plan.candidates).filter(
-      ({ id, schedule }) => id !== chosen.id && !cannotSplit(problem, schedule, request.training),
-    );
-    return [chosen, ...others].map((candidate) => ownFound(request, candidate, details));
-  } catch (error) {
-    if (error instanceof ExpectedError) return [];
-    throw error;
-  }
-}
-
-/** A plan's candidate as a search has it: interleaved 1F1B is 1F1B on virtual stages. */
-function ownFound(request: SearchProblem['request'], candidate: Candidate, details: Describer): FoundPlan {
-  const own = withVirtualStages(request, candidate);
-  const point = ownPoint(own, plainName(candidate.schedule, own.layout));
-  return details.found(point, { ...candidate, name: own === request ? nameInSearch(candidate) : groupName(point) });
-}
-
-/** A plan's candidate by the name that a search gives it: with its number of slices, where the plan names only its schedule. */
-function nameInSearch({ name, schedule, scheme }: Candidate): Value {
-  const slices = maximum(scheme.map(({ tokens }) => tokens.length));
-  return name === schedule && slices > 1 ? sentence`${name}, ${slices} slices` : name;
-}
-
 /** Of plans that tie with the fastest: those that the runtime runs come first, then the one with the least memory, if that is worth it. */
 function bestOfTies(plans: readonly FoundPlan[], fastest: FoundPlan, request: SearchProblem['request']): FoundPlan {
   const ties = plans.filter(({ iterationMs }) => iterationMs <= sameTime * fastest.iterationMs);
@@ -220,52 +178,6 @@ function closest(problem: SearchProblem, { signal }: SearchOptions): { readonly 
       sentence`raise training.microBatch or lower training.globalBatch, or leave them open`,
     );
   return least;
-}
-
-interface Describer {
-  readonly plan: (point: SearchPoint, scheme?: Scheme) => FoundPlan;
-  /** A point that is predicted already. */
-  readonly found: (point: SearchPoint, candidate: Prediction) => FoundPlan;
-}
-
-/**
- * Points with all their numbers.
- * @param problem whose GPUs verdicts are about, whatever memory `evaluator` leaves them.
- */
-export function createDescriber(problem: SearchProblem, evaluator: Evaluator, signal?: CancelSignal): Describer {
-  const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
-    const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
-    const limits = limitsOn(toCostInputs(problem.request, point), problem.request.cluster.gpu.memoryBytes);
-    const verdict = memoryVerdict({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
-    return {
-      point,
-      name,
-      scheme,
-      iterationMs,
-      peakBytes: verdict.peakBytes,
-      fits,
-      verdict,
-      bubbleRate,
-      tokensPerSecond,
-      mfu,
-      tie: false,
-      parts: meanStepParts(problem, evaluator, point, candidate),
-    };
-  };
-  return {
-    found,
-    plan: (point, given) => {
-      throwIfCancelled(signal);
-      return found(point, evaluator.candidate(point, given, signal));
-    },
-  };
-}
-
-/** What the step of a candidate goes to, the mean of all stages. */
-function meanStepParts(problem: SearchProblem, evaluator: Evaluator, point: SearchPoint, candidate: Prediction): StepTimes {
-  const { costTable, profile } = problem.request;
-  const measured = costTable !== null ? 'with sends' : profile !== null ? 'without sends' : false;
-  return meanParts(partsByStage(evaluator.pipeline(point), candidate, measured));
 }
 
 /** Layouts of a schedule whose slices are solved for more finely, each the fastest of its sizes, at most. */

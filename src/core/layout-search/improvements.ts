@@ -1,7 +1,7 @@
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, type CancelSignal } from '../errors';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format';
-import { createDescriber } from './assemble';
+import { createDescriber } from './describe';
 import { createEvaluator } from './evaluate';
 import { keepingFree, measuredChoices, type SearchProblem } from './search-problem';
 import { fastestFound, type FoundPlan, type Improvement, type SearchResult } from './result';

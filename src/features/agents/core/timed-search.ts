@@ -18,19 +18,26 @@ type TimedSearch =
 
 /**
  * Searches for some time.
- * @param times `seconds`, and `toFirst` until something fits, where that is more. @throws CancelledError where the host gives it up.
+ * @param times `seconds`, and `toFirst` until something fits, where that is more. @param instead asked once, where nothing that fits is
+ * found in `seconds`; true: there is another answer, and the search ends. @throws CancelledError where the host gives it up.
  */
 export function searchFor(
   problem: SearchProblem,
   { seconds, toFirst }: { readonly seconds: number; readonly toFirst: number },
   host: ToolHost,
+  instead: () => boolean = () => false,
 ): TimedSearch {
   const startMs = host.clock();
   const spent = (): number => (host.clock() - startMs) / 1000;
   const soFar: { found: FoundSoFar | null } = { found: null };
+  let hasOther: boolean | null = null;
   const signal = {
     get aborted() {
-      return host.signal.aborted || spent() > (soFar.found === null ? Math.max(seconds, toFirst) : seconds);
+      if (host.signal.aborted) return true;
+      if (spent() <= seconds) return false;
+      if (soFar.found !== null) return true;
+      hasOther ??= instead();
+      return hasOther || spent() > toFirst;
     },
   };
   try {

@@ -49,12 +49,29 @@ describe('machines compared for agents', () => {
     assert.equal((await where({ on: ['H100-80GB,A100-80GB'] })).isError, true);
   });
 
-  it('share the time of one answer', async () => {
-    const on = [8, 16, 32, 64, 128, 256].map((gpus) => `H100-80GB:${gpus}`);
+  it('have the layout of their plan where a search finds nothing in its share of the time', async () => {
+    const host = hostTicking(500);
+    const { data, text } = await where({}, host);
+    const rows = data['machines'] as readonly Row[];
+    assert.equal(rows.length, two.length, text);
+    assert.match(text, /8 x H100-80GB\*: /);
+    assert.ok(host.now() < 24_000, `${host.now()} ms`);
+    for (const { set, stepMs } of rows) {
+      const question = { ...asked, set: { ...asked.set, ...set } };
+      const plan = await runTool('terapipe_plan', question, hostTicking(0));
+      const found = await runTool('terapipe_search', { ...question, free: ['layout'] }, hostTicking(0));
+      assert.ok((found.data['stepMs'] as number) <= stepMs && stepMs <= (plan.data['stepMs'] as number), text);
+    }
+  });
+
+  it('share the time of one answer where no plan fits either', async () => {
+    const on = [1, 2, 3, 4, 5, 6].map((gpus) => `A100-40GB:${gpus}`);
     // Of six seconds each nothing would be found either, after 36.
     const host = hostTicking(500);
-    const { data } = await where({ on }, host);
-    assert.equal((data['notPlanned'] as readonly unknown[]).length, on.length);
+    const { data, text } = await where({ path: 'gpt3-175b/config.json', on }, host);
+    const codes = (data['notPlanned'] as readonly { readonly code: string }[]).map(({ code }) => code);
+    assert.equal(codes.length, on.length);
+    assert.ok(codes.includes('search-time'), text);
     assert.ok(host.now() < 24_000, `${host.now()} ms`);
   });
 });

@@ -7,7 +7,7 @@ import { runFindings } from '../../../../core/rules/run-findings';
 import { placed } from '../../../../core/export/planned-config';
 import { settingsOfFound } from '../../../../core/export/settings-of-plan';
 import { formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../../core/format';
-import { createDescriber } from '../../../../core/layout-search/assemble';
+import { createDescriber } from '../../../../core/layout-search/describe';
 import { createEvaluator } from '../../../../core/layout-search/evaluate';
 import { layoutText, stageLayersText } from '../../../../core/layout-search/labels';
 import { launchedAgainstBest } from '../../../../core/layout-search/launched';

@@ -2,9 +2,10 @@ import * as v from 'valibot';
 import { ExpectedError } from '../../../../core/errors';
 import { formatCount, formatDuration } from '../../../../core/format';
 import { isLauncher } from '../../../../core/launchers/registry';
-import { createDescriber } from '../../../../core/layout-search/assemble';
+import { createDescriber } from '../../../../core/layout-search/describe';
 import { createEvaluator } from '../../../../core/layout-search/evaluate';
 import { layoutText } from '../../../../core/layout-search/labels';
+import { ownLayout } from '../../../../core/layout-search/own-plans';
 import { toSearchProblem } from '../../../../core/layout-search/problem';
 import type { FoundPlan } from '../../../../core/layout-search/result';
 import type { SearchProblem } from '../../../../core/layout-search/search-problem';
@@ -30,7 +31,7 @@ const mostShown = 10;
 export const whereTool = defineTool({
   title: 'GPUs and cloud machines compared',
   description:
-    "Finds the best layout of a run on each of several GPUs or cloud machine types and ranks them: step, GPU hours and cost of a billion tokens, and days and cost of the whole run where tokens are given. Use it for 'H100 or B200', 'which cloud machine', 'what fits my budget'. It answers after \"seconds\", of which each machine has its share, or up to 6 until something fits on each. They rank by cost where each has a price, else by GPU hours. Reads only.",
+    "Finds the best layout of a run on each of several GPUs or cloud machine types and ranks them: step, GPU hours and cost of a billion tokens, and days and cost of the whole run where tokens are given. Use it for 'H100 or B200', 'which cloud machine', 'what fits my budget'. It answers after \"seconds\", of which each machine has its share, or up to 6 on machines where neither a search in that time nor a plan has a layout that fits. They rank by cost where each has a price, else by GPU hours. Reads only.",
   input: v.object({
     ...askedEntries,
     on: v.optional(
@@ -101,7 +102,7 @@ export const whereTool = defineTool({
   },
 });
 
-/** Time of all searches until something fits on each machine, s. */
+/** Time of all searches until something fits on each machine, s, where no plan does. */
 const secondsToFirst = 6;
 
 /** Times of the search on a machine, by its index: an equal part of what those before it left. */
@@ -135,10 +136,18 @@ interface Best {
   readonly isDone: boolean;
 }
 
-/** @throws ExpectedError `search-time` where nothing fits in time; CancelledError. */
+/**
+ * The best that was found in time; where nothing was, the layout of a plan, if that fits.
+ * @throws ExpectedError `search-time` where nothing fits in time; CancelledError.
+ */
 function bestWithin(problem: SearchProblem, share: Share, host: ToolHost): Best {
-  const search = searchFor(problem, share, host);
+  const own: { plan: FoundPlan | null } = { plan: null };
+  const search = searchFor(problem, share, host, () => {
+    own.plan = ownLayout(problem, host.signal);
+    return own.plan !== null;
+  });
   if (search.isDone) return { best: search.result.best, isDone: true };
+  if (search.found === null && own.plan !== null) return { best: own.plan, isDone: false };
   if (search.found === null)
     throw new ExpectedError(
       'search-time',
