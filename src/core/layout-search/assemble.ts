@@ -3,6 +3,7 @@ import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { solveSlicing } from '../slicing/solve';
 import { costProvenance } from '../time-model/provenance';
+import { hostSchedules } from '../domain/schedule-names';
 import { keepsFree } from '../memory-model/search-margin';
 import { shortestCut, type CutEffort } from '../planner/candidates/makespan-cut';
 import { cutAlike } from '../planner/candidates/makespan-problem';
@@ -48,8 +49,7 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
       sentence`Layouts are searched on nodes of one kind, and cluster.groups has several`,
       sentence`plan without a search (groups get sizes, placement and cut), or search one group as the cluster`,
     );
-  const problem = heldToMeasured(asked);
-  const searched = roomiest(problem, options);
+  const { problem, searched } = roomiestOrOffloaded(heldToMeasured(asked), options);
   const { found, evaluator } = searched;
   const share = searched.isKept ? (problem.keptFree?.share ?? 0) : 0;
   const leader = found.best ?? closest(problem, options);
@@ -101,6 +101,24 @@ interface Searched {
   readonly isKept: boolean;
   /** Of the best that keeps memory free, where others are searched all the same. */
   readonly keptMs: number | null;
+}
+
+/**
+ * A search of a problem. Where nothing fits and all schedules are asked for, a second one tries the schedules that keep activations in the
+ * memory of the host.
+ */
+function roomiestOrOffloaded(
+  problem: SearchProblem,
+  options: SearchLayoutsOptions,
+): { readonly problem: SearchProblem; readonly searched: Searched } {
+  const searched = roomiest(problem, options);
+  if (searched.found.best !== null || problem.schedules !== undefined || problem.fixed.has('schedule')) return { problem, searched };
+  const offloading = { ...problem, schedules: hostSchedules };
+  const more = roomiest(offloading, options);
+  if (more.found.best === null) return { problem, searched };
+  const counts = { ...more.found.counts };
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += searched.found.counts[name];
+  return { problem: offloading, searched: { ...more, found: { ...more.found, counts } } };
 }
 
 /**

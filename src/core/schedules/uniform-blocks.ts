@@ -1,4 +1,5 @@
-import type { Emit, ScheduleKind, ScheduleProblem } from './kind';
+import { sentence } from '../sentence';
+import type { Emit, ScheduleKind, ScheduleProblem, Unmet } from './kind';
 import { operationKind, type OperationKind } from './schedule';
 
 /** What all schedules of these blocks are. */
@@ -12,8 +13,14 @@ export const uniformTraits = {
   splitIn: ['megatron'],
   postValidated: false,
   bound: 'work',
-  unmet: () => null,
+  unmet: fewStages,
 } as const satisfies Partial<ScheduleKind>;
+
+/** Megatron-LM interleaves on two stages or more. */
+function fewStages({ stages }: ScheduleProblem): Unmet | null {
+  if (stages > 1) return null;
+  return { message: sentence`the pipeline has 1 stage, and its schedule interleaves 2 or more`, remedy: sentence`use 2 stages, or 1F1B` };
+}
 
 /** When a pass of a unit on a chunk starts, in passes that all take as long: a weight gradient right after its input gradient. */
 export type PassStarts = (kind: OperationKind, chunk: number, unit: number) => number;

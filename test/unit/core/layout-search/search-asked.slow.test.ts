@@ -64,6 +64,24 @@ describe('what a search may choose', () => {
     assert.deepEqual(names(await own({ schedules: ['Interleaved1F1B', '1F1B', 'GPipe'] })), ['1F1B', 'GPipe', 'Interleaved1F1B']);
   });
 
+  it('is, of all schedules, one that keeps activations on the host where nothing else fits', async () => {
+    const config = {
+      model: { layers: 16, hidden: 3072, heads: 24, ffn: 12288, vocab: 50304 },
+      cluster: { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 4 },
+    };
+    const run = await own(config, { sequenceLength: 32768, globalBatch: 16, zeroStage: 0 }, { tensor: 1, data: 1 });
+    const best = (face: object): { schedule: string; fits: boolean } => {
+      const { request, ...problem } = problemOf(run, freeNames.layout, face);
+      const { cluster } = request;
+      const small = { ...request, cluster: { ...cluster, gpu: { ...cluster.gpu, memoryBytes: 20 * 2 ** 30 } } };
+      const { point, fits } = searchLayouts({ ...problem, request: small }).best;
+      return { schedule: point.schedule, fits };
+    };
+    assert.equal(best({}).fits, false);
+    assert.deepEqual(best({ schedules: 'all' }), { schedule: 'PO-F', fits: true });
+    assert.equal(best({ schedules: ['1F1B', 'V-Min'] }).fits, false);
+  });
+
   it('holds for a plan as well, where no schedule is given', async () => {
     const chosen = async (more: object, sets: readonly string[] = []): Promise<string> =>
       chosenCandidate(makePlan(resolveRun(applyOverrides(await own(more), sets), defaults))).schedule;

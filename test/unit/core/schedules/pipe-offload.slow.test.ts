@@ -55,6 +55,10 @@ const shapes = [
 ] as const;
 
 describe('schedules of PipeOffload', () => {
+  it('are refused on one stage, where nothing interleaves', () => {
+    for (const name of ['GIS', 'PO-H', 'PO-F']) assert.throws(() => made(name, 1, 2, 4), /the pipeline has 1 stage/);
+  });
+
   it("have the orders of their authors' generator", () => {
     for (const { stages, microBatches, chunks, group, orders } of cases) {
       const own = made('GIS', stages, chunks, microBatches, group);
