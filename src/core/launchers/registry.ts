@@ -8,6 +8,7 @@ import { megatronShell, megatronYaml } from './megatron';
 import { bridgePython, megatronBridge } from './megatron-bridge';
 import { hfTrainer } from './hf-trainer';
 import { cerebras } from './cerebras';
+import { internevo } from './internevo';
 import { levanter } from './levanter';
 import { llmFoundry } from './llm-foundry';
 import { maxtext, maxtextShell } from './maxtext';
@@ -57,6 +58,7 @@ export const launchers = {
   'bridge-python': bridgePython,
   'gpt-neox': gptNeox,
   automodel,
+  internevo,
   torchtune,
   torchtitan,
   'torchtitan-python': torchtitanPython,

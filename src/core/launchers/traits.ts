@@ -32,6 +32,8 @@ export interface LauncherTraits {
   readonly capsMicroBatch?: true;
   /** What its files train on, where that is not a GPU: they are read, and planned only where a GPU is named. */
   readonly accelerator?: string;
+  /** It runs as Megatron-LM does, and is a program of its own: Megatron's checks and reports are not its. */
+  readonly hasOwnChecks?: true;
 }
 
 /** Of launchers that run Megatron-LM's training loop; those of others say in what they differ. */

@@ -6,21 +6,24 @@ function launchersThat(have: (traits: LauncherTraits) => boolean): readonly Laun
   return launcherFormats.filter((format) => have(launchers[format].traits));
 }
 
+/** Launchers whose ranks multiply as those of any, and whose program has checks of its own or runs on something else than GPUs. */
+const isApart = ({ accelerator, hasOwnChecks }: LauncherTraits): boolean => accelerator !== undefined || hasOwnChecks === true;
+
 /** Launchers that run Megatron-LM's training loop and check its arguments. */
-export const megatronFormats = launchersThat(({ runtime, accelerator }) => runtime === 'megatron' && accelerator === undefined);
+export const megatronFormats = launchersThat((traits) => traits.runtime === 'megatron' && !isApart(traits));
 
 /** Launchers whose arguments Megatron-LM's own checks apply to. */
 export const megatronLmFormats = launchersThat(({ takesMegatronArguments }) => takesMegatronArguments);
 
 export const withTorchtitan = launchersThat(
-  ({ runtime, accelerator }) => (runtime === 'megatron' && accelerator === undefined) || runtime === 'torchtitan',
+  (traits) => (traits.runtime === 'megatron' && !isApart(traits)) || traits.runtime === 'torchtitan',
 );
 
 /** Launchers that split and shard with PyTorch's own device mesh, too. */
 export const withFsdp = [...withTorchtitan, ...launchersThat(({ runtime }) => runtime === 'fsdp1')];
 
-/** Launchers on other accelerators than GPUs, whose ranks multiply as those of any launcher. */
-export const acceleratorFormats = launchersThat(({ accelerator }) => accelerator !== undefined);
+/** Launchers that only what holds for all of them is held to. */
+export const acceleratorFormats = launchersThat(isApart);
 
 export const torchtitanFormats = launchersThat(({ runtime }) => runtime === 'torchtitan');
 

@@ -14,8 +14,8 @@ const readAtOnce = 8;
 
 /** Files that may be launchers, by their ending; content decides. */
 export const launcherGlob = `**/*.{${configEndings.filter((ending) => !ending.startsWith('json')).join(',')}}`;
-/** Of Python only the modules that TorchTitan and Megatron-Bridge keep their configs in. */
-export const pythonGlob = '{**/config_registry.py,**/recipes/**/*.py}';
+/** Of Python only the modules that TorchTitan, Megatron-Bridge and InternEvo keep their configs in. */
+export const pythonGlob = '{**/config_registry.py,**/recipes/**/*.py,**/configs/**/*.py}';
 /** JSON has too many uses: of DeepSpeed's files only those with its usual names are looked for. */
 const deepSpeedGlob = '**/{ds_,ds-,deepspeed,zero}*.json';
 

@@ -1,6 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Place } from '../../domain/located';
 import { childNodes, modulePaths, type PythonModule } from './module';
+import { parseLiteral } from './literals';
 import { applied, chosen } from './operators';
 import { deepCopy, truthiness, type PythonObject, type PythonPlain, type PythonValue } from './values';
 
@@ -26,6 +27,17 @@ export function evaluateFunction(modules: readonly PythonModule[], own: PythonMo
   const machine: Machine = { modules, steps: 0, nesting: 0 };
   const result = call(machine, { module: own, definition, positional: [], keywords: new Map(), depth: 0 });
   return result?.kind === 'object' ? result : null;
+}
+
+/** What the top level of modules assigns, by name; a later module's goes before an earlier one's. Nothing is run. */
+export function evaluateTopLevel(modules: readonly PythonModule[], own: PythonModule): PythonObject {
+  const machine: Machine = { modules, steps: 0, nesting: 0 };
+  const fields: PythonObject['fields'] = new Map();
+  for (const module of modules) {
+    const scope: Scope = { machine, module, names: new Map(), isCertain: true, depth: 0 };
+    for (const [name, node] of module.constants) fields.set(name, { key: placeAt(scope, node), value: evaluate(scope, node) });
+  }
+  return { kind: 'object', callee: '', positional: [], fields, place: { file: own.file, range: { start: 0, end: own.text.length } } };
 }
 
 /** What one interpretation has at hand, and what it has taken. */
@@ -380,14 +392,4 @@ function placed(value: PythonValue, place: Place): PythonValue {
 
 function unknownAt(scope: Scope, node: SyntaxNode): PythonValue {
   return { kind: 'unknown', place: placeAt(scope, node) };
-}
-
-/** The value of a number or of strings; null for what is neither plain text nor a finite number. */
-function parseLiteral(kind: string, text: string): PythonPlain {
-  if (kind === 'Number') {
-    const value = /^[\w.+-]{1,40}$/.test(text) ? Number(text.replaceAll('_', '')) : NaN;
-    return Number.isFinite(value) ? value : null;
-  }
-  const parts = [...text.matchAll(/([rRuU]?)("""|'''|"|')([\s\S]*?)\2/g)].map(([, , , inner = '']) => inner);
-  return parts.length === 0 || text.includes('\\') || text.length > 10_000 ? null : parts.join('');
 }

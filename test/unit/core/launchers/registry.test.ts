@@ -43,6 +43,7 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   torchtitan: 'torchtitan-2025.toml',
   'torchtitan-python': 'config_registry.py',
   'bridge-python': 'recipes/bridge.py',
+  internevo: 'configs/internevo.py',
   'megatron-shell': 'megatron-moe.sh',
   maxtext: 'maxtext.yml',
   'maxtext-shell': 'maxtext.sh',
