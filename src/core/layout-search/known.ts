@@ -15,7 +15,7 @@ import type { WorkUnit } from '../schedules/schedule';
 import { uniformLengths } from '../slicing/baselines';
 import { partCosts } from '../planner/predict/pipeline';
 import type { PlanRequest } from '../domain/request';
-import { scheduleOn } from '../schedules/on-layout';
+import { scheduleOn, type ScheduleOnLayout } from '../schedules/on-layout';
 import { chunkLayers } from '../partition/stages';
 import type { StageLayers } from './cuts';
 import type { StageTimes } from './pipeline-bounds';
@@ -62,6 +62,8 @@ export interface KnownBounds {
   /** Kept for one micro-batch from its input gradient to its weight gradient. */
   readonly keptBytes: (group: CandidateGroup, contents: StageContents) => number;
   readonly shapes: (stageLayers: StageLayers) => StageContents[];
+  /** The stage of each chunk of a schedule on a number of stages. */
+  readonly placed: (kind: Pick<ScheduleOnLayout, 'placement' | 'chunks'>, stages: number) => Uint32Array;
   /** The one object for all shapes equal to this. */
   readonly same: (contents: StageContents) => StageContents;
   /** Kinds of layers, with inner stages of none of them, of one, of as many as the model has layers, and of one more. */
@@ -130,6 +132,7 @@ export function createKnownBounds(request: PlanRequest): KnownBounds {
     first: false,
     last: false,
   }));
+  const placements = new Map<string, Uint32Array>();
   const savedSlices = byGroupAndShape((group: CandidateGroup, contents) => savedUnits(request, group, contents), sliced);
   const { model } = request;
   const whole = {
@@ -143,6 +146,8 @@ export function createKnownBounds(request: PlanRequest): KnownBounds {
     return { layers, none: inner(0), one: inner(1), all: inner(model.layers), more: inner(model.layers + 1) };
   });
   return {
+    placed: (kind, stages) =>
+      memoized(placements, `${kind.placement},${stages},${kind.chunks}`, () => placeChunks(kind.placement, stages, kind.chunks)),
     same: interning(),
     shapes: shapesFor(request),
     kinds,
@@ -273,7 +278,7 @@ export interface CutShapes {
 /** What the chunks and stages of a cut hold, in the places that its schedule gives them. */
 export function cutShapes(known: KnownBounds, { layout, schedule, stageLayers }: SearchPoint): CutShapes {
   const kind = scheduleOn(schedule, layout);
-  const stageOfChunk = placeChunks(kind.placement, layout.pipeline, kind.chunks);
+  const stageOfChunk = known.placed(kind, layout.pipeline);
   const chunks = known.shapes(chunkLayers(stageLayers, stageOfChunk));
   return {
     chunks,

@@ -171,11 +171,13 @@ export function passMemory(
 
 /** What each stage holds of the model: the contents of all its chunks. */
 export function joinStageContents(stages: number, stageOfChunk: Uint32Array, chunkContents: readonly StageContents[]): StageContents[] {
-  return Array.from({ length: stages }, (_, stage) =>
-    chunkContents
-      .filter((__, chunk) => stageOfChunk[chunk] === stage)
-      .reduce<StageContents>((all, contents) => joined(all, contents), { layers: 0, first: false, last: false }),
-  );
+  const all = Array.from({ length: stages }, (): StageContents => ({ layers: 0, first: false, last: false }));
+  chunkContents.forEach((contents, chunk) => {
+    const stage = stageOfChunk[chunk] ?? stages;
+    const before = all[stage];
+    if (before !== undefined) all[stage] = joined(before, contents);
+  });
+  return all;
 }
 
 function joined(a: StageContents, b: StageContents): StageContents {

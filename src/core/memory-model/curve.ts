@@ -156,13 +156,26 @@ function aliveBytes({ activations, keysValues, keyValueGradients, logits, keptFo
 
 /** The most that the operations of a stage hold at once; the first such point. */
 export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number): StagePeak {
-  let peak: StagePeak = { row: -1, operation: 'none', alive: nothingAlive, working: 0, bytes: 0 };
+  // Where all forwards come first each is a new peak: only its numbers are kept.
+  const at = { row: -1, own: null as UnitMemory | null, moment: null as BusiestMoment | null };
+  const found = { ...nothingAlive };
+  let bytes = 0;
   walkStage(schedule, chunks, stage, ({ row, own, moment, alive, duringBytes }) => {
-    if (duringBytes <= peak.bytes) return;
-    const { operation, working } = moment;
-    peak = { row, operation, working, bytes: duringBytes, alive: aliveAt(alive, own, moment, schedule.kind[row]) };
+    if (duringBytes <= bytes) return;
+    bytes = duringBytes;
+    at.row = row;
+    at.own = own;
+    at.moment = moment;
+    found.activations = alive.activations;
+    found.keysValues = alive.keysValues;
+    found.keyValueGradients = alive.keyValueGradients;
+    found.logits = alive.logits;
+    found.keptForWeights = alive.keptForWeights;
   });
-  return peak;
+  const { row, own, moment } = at;
+  if (own === null || moment === null) return { row, operation: 'none', alive: nothingAlive, working: 0, bytes };
+  const { operation, working } = moment;
+  return { row, operation, working, bytes, alive: aliveAt(found, own, moment, schedule.kind[row]) };
 }
 
 /** What is alive at the busiest moment of an operation that found `alive`. */
