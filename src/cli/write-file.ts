@@ -6,8 +6,8 @@ import { existingFiles, writeFolder } from '../files/text-folder';
 import { writeWhole } from '../files/write-whole';
 import { counted, sentence } from '../core/sentence';
 
-/** A text, or its pieces in order. */
-type Content = string | Iterable<string>;
+/** A text, its pieces in order, or bytes. */
+type Content = string | Uint8Array | Iterable<string>;
 
 /**
  * The file that `--out` names: a path, or in a folder the file of this name. A path that ends with a slash is a folder, which is made.
@@ -26,18 +26,18 @@ export async function outFile(out: string, name: string): Promise<string> {
 
 /**
  * Writes a file, as `writeWhole`.
- * @param replace whether one that exists is replaced; otherwise it stays as it is.
+ * @param replace whether one that exists is replaced; otherwise it stays as it is: `--write` replaces it, or nothing does (`never`).
  * @throws ExpectedError `export-exists`, `export-not-saved`.
  */
-export async function writeOut(file: string, content: Content, replace: boolean): Promise<void> {
+export async function writeOut(file: string, content: Content, replace: boolean | 'never'): Promise<void> {
   try {
-    await writeWhole(file, content, { replace });
+    await writeWhole(file, content, { replace: replace === true });
   } catch (error) {
-    if (!replace && systemCode(error) === 'EEXIST')
+    if (replace !== true && systemCode(error) === 'EEXIST')
       throw new ExpectedError(
         'export-exists',
         sentence`${file} exists already`,
-        sentence`name another file, or give --write to replace it`,
+        replace === 'never' ? sentence`name another file` : sentence`name another file, or give --write to replace it`,
       );
     throw notWritten('export-not-saved', file, error);
   }

@@ -5,18 +5,28 @@ import type { Line } from '../../../cli/command';
 import { namedConfig, runConfig } from '../../../cli/read-config';
 import { reportText } from '../../../cli/report-text';
 import type { Terminal } from '../../../cli/terminal';
+import { writeOut } from '../../../cli/write-file';
 import { explainOom, type OomAnswer, type OomPlan, type PlannedRun } from '../core/answer';
 import { causeSentence } from '../core/fixes';
+import { predictedSnapshot } from '../core/predicted-snapshot';
 import { oomReport } from '../core/report';
 import { readEvidence } from '../worker/read-evidence';
 
 /**
- * `terapipe oom`: why a run ran out of memory. @param config the line of its config; null: none is named.
- * @throws ExpectedError as `readEvidence`, and of the config and the planner; CancelledError.
+ * `terapipe oom`: why a run ran out of memory. @param config the line of its config; null: none is named. @param out where the plan's
+ * snapshot is written; null: it is not.
+ * @throws ExpectedError as `readEvidence`, `predictedSnapshot` and `writeOut`, and of the config and the planner; CancelledError.
  */
-export async function oomAnswer(log: string, config: Line | null, terminal: Terminal, texts: Map<string, string>): Promise<Answer> {
+export async function oomAnswer(
+  log: string,
+  config: Line | null,
+  out: string | null,
+  terminal: Terminal,
+  texts: Map<string, string>,
+): Promise<Answer> {
   const evidence = await readEvidence(log, terminal.signal);
   const planned = config === null ? null : await plannedRun(config, terminal, texts);
+  if (planned !== null && out !== null) await writeOut(out, predictedSnapshot(planned.plan), 'never');
   const answer = explainOom(evidence, planned);
   return { json: oomJson(answer), text: reportText(oomReport(answer)), exitCode: answer.verdict.cause === 'none' ? 0 : 1 };
 }
