@@ -59,6 +59,8 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/chunk-memory#unitMemory',
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',
+    'src/core/planner/lengths/packing#differencingSchedule',
+    'src/core/planner/lengths/packing#longestFirstSchedule',
     'src/core/schedules/attention-exchange#passesAtOneTime',
     'src/core/schedules/simulate/simulate#deadlockedAt',
     'src/core/slicing/flow-shop#stayingStages',

@@ -38,6 +38,7 @@ const inChunks: NonNullable<Plan['overLengths']> = {
   cutShare: 0,
   draws: 100,
   exact: false,
+  replicas: 1,
   ways: [
     {
       way: 'chunks',
@@ -50,6 +51,7 @@ const inChunks: NonNullable<Plan['overLengths']> = {
       tokensPerSecond: 1000,
       microBatches: 2,
       filled: 1,
+      overBound: 1,
       peakBytes: 2 ** 33,
       fits: true,
       tight: false,

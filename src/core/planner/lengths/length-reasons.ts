@@ -59,5 +59,9 @@ export function lengthReasons(over: OverLengths): Sentence[] {
         : sentence`${line}; ${wayNames[way.way]} ${formatPercent(1 - way.expectedMs / best.expectedMs)} less, but it ${verdictWord(way)}`,
     expected,
   );
-  return [compared];
+  return [
+    over.replicas > 1
+      ? sentence`${compared}; its ${counted(over.replicas, 'replica')} are at most ${formatPercent(best.overBound - 1)} from balanced`
+      : compared,
+  ];
 }

@@ -24,6 +24,8 @@ export interface PolicyResult extends PolicySettings {
   readonly microBatches: number;
   /** Of the tokens that are computed those of documents. */
   readonly filled: number;
+  /** Work of the fullest replica over the least that any assignment of these micro-batches can reach, on average; at least 1. */
+  readonly overBound: number;
   /** Of the tightest stage, in the steps looked at: of the replica with the heaviest micro-batch and of that with the most tokens. */
   readonly peakBytes: number;
   readonly fits: boolean;
@@ -45,6 +47,8 @@ export interface OverLengths {
   /** Global batches looked at, and whether they are all that there are. */
   readonly draws: number;
   readonly exact: boolean;
+  /** Replicas that micro-batches are balanced over. */
+  readonly replicas: number;
   /** Each way that can run. */
   readonly ways: readonly PolicyResult[];
 }

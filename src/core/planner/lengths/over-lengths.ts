@@ -11,7 +11,7 @@ import type { Pipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { maximumUnits } from '../refusals';
 import { drawBatches, percentile, type Draw } from './drawn-batches';
-import { longestFirstSchedule } from './packing';
+import { balancedSchedule, type BalancedSchedule } from './packing';
 import type { OverLengths, PolicyResult } from './lengths-result';
 import { chunkings, packing, padding, type BatchingPolicy } from './batching-policies';
 
@@ -53,6 +53,7 @@ export function overLengths(
     cutShare: sum(shares.filter((share) => share.tokens > tokens).map(({ count }) => count)) / documents,
     draws: draws.length,
     exact,
+    replicas: layout.data,
     ways: policies.flatMap((policy) => evaluate(policy, draws.length) ?? []),
   };
 }
@@ -120,6 +121,7 @@ interface Step extends ReplicaMemory {
   readonly microBatches: number;
   readonly computed: number;
   readonly filled: number;
+  readonly overBound: number;
 }
 
 function policyEvaluator(
@@ -152,7 +154,8 @@ function policyEvaluator(
   const simulateDraw = ({ descending, probability }: DrawnBatch, { schedule, microBatches }: BatchingPolicy): Step | null => {
     throwIfCancelled(signal);
     const all = microBatches(descending);
-    const replicas = schemesOfReplicas(all, request.layout.data, pipeline);
+    const { workers, overBound } = schemesOfReplicas(all, request.layout.data, pipeline);
+    const replicas = workers.filter((scheme) => unitCount(scheme) > 0);
     const key = `${schedule}${JSON.stringify(replicas)}`;
     const run = memoized(known, key, () => simulateReplicas(pipeline.schedules[schedule], replicas));
     if (run === null) return null;
@@ -164,6 +167,7 @@ function policyEvaluator(
       microBatches: all.length / request.layout.data,
       computed: sum(all.map(({ batch, tokens }) => batch * sum(tokens))),
       filled: sum(descending),
+      overBound,
     };
   };
   return (batching, most) => {
@@ -192,6 +196,7 @@ function policyEvaluator(
       tokensPerSecond: (1e3 * meanTokens) / expectedMs,
       microBatches: mean((step) => step.microBatches),
       filled: mean((step) => step.filled) / mean((step) => step.computed),
+      overBound: mean((step) => step.overBound),
       peakBytes: maximum(steps.map(({ peakBytes }) => peakBytes)),
       fits,
       tight: !fits && steps.every((step) => step.mayFit),
@@ -207,8 +212,8 @@ function fullest(replicas: readonly Scheme[]): readonly Scheme[] {
   return most === first ? [first] : [first, most];
 }
 
-/** What each replica runs, heaviest first; replicas without work are left out. */
-function schemesOfReplicas(microBatches: readonly BatchSlice[], replicas: number, { stages }: Pipeline): readonly Scheme[] {
+/** What each replica runs, the heaviest micro-batch first, balanced by the time of a stage. */
+function schemesOfReplicas(microBatches: readonly BatchSlice[], replicas: number, { stages }: Pipeline): BalancedSchedule<BatchSlice> {
   const cost = stages[stages.length >> 1]?.cost;
   const sliceWeight = ({ batch, tokens, documents }: BatchSlice): number => {
     let [context, ms] = [0, 0];
@@ -219,6 +224,8 @@ function schemesOfReplicas(microBatches: readonly BatchSlice[], replicas: number
     }
     return ms;
   };
-  const weighed = microBatches.map((item) => ({ item, weight: sliceWeight(item) }));
-  return longestFirstSchedule(weighed, replicas).filter((scheme) => unitCount(scheme) > 0);
+  const weights = new Map(microBatches.map((item) => [item, sliceWeight(item)]));
+  const weighed = microBatches.map((item) => ({ item, weight: weights.get(item) ?? 0 }));
+  const { workers, overBound } = balancedSchedule(weighed, replicas);
+  return { workers: workers.map((own) => own.toSorted((a, b) => (weights.get(b) ?? 0) - (weights.get(a) ?? 0))), overBound };
 }

@@ -1,3 +1,5 @@
+import { maximum } from '../../numbers';
+
 /** Documents that share a sequence, longest first. */
 export type Pack = readonly number[];
 
@@ -49,13 +51,16 @@ export function firstAtLeast(ascending: readonly number[], value: number): numbe
   return from;
 }
 
+/** An item with its weight, at least 0. */
+interface Weighed<T> {
+  readonly item: T;
+  readonly weight: number;
+}
+
 /**
  * Schedules items on workers, the heaviest first, each on the worker with the least weight (longest processing time first, Graham 1969).
  */
-export function longestFirstSchedule<T>(
-  items: readonly { readonly item: T; readonly weight: number }[],
-  workers: number,
-): readonly (readonly T[])[] {
+export function longestFirstSchedule<T>(items: readonly Weighed<T>[], workers: number): readonly (readonly T[])[] {
   const loads = Array.from({ length: workers }, () => ({ weight: 0, items: [] as T[] }));
   for (const { item, weight } of items.toSorted((a, b) => b.weight - a.weight)) {
     const least = loads.reduce((best, load) => (load.weight < best.weight ? load : best));
@@ -63,4 +68,109 @@ export function longestFirstSchedule<T>(
     least.weight += weight;
   }
   return loads.map((load) => load.items);
+}
+
+/** What some workers have, the heaviest first. */
+interface Partition<T> {
+  readonly loads: readonly { readonly weight: number; readonly items: readonly T[] }[];
+}
+
+/**
+ * Schedules items on workers by the largest differencing method: the two partitions whose loads differ most become one, the heaviest load
+ * of one with the lightest of the other (Karmarkar and Karp 1982; for several workers Michiels, Korst and Aarts 2003; verl's
+ * `get_seqlen_balanced_partitions`).
+ */
+export function differencingSchedule<T>(items: readonly Weighed<T>[], workers: number): readonly (readonly T[])[] {
+  const heap = new DifferenceHeap<T>();
+  const none = Array.from({ length: workers - 1 }, () => ({ weight: 0, items: [] }));
+  for (const { item, weight } of items) heap.push({ loads: [{ weight, items: [item] }, ...none] });
+  for (;;) {
+    const first = heap.pop();
+    const second = heap.pop();
+    if (first === undefined) return Array.from({ length: workers }, () => []);
+    if (second === undefined) return first.loads.map((load) => load.items);
+    const loads = first.loads.map((load, index) => {
+      const other = second.loads[workers - 1 - index] ?? { weight: 0, items: [] };
+      return { weight: load.weight + other.weight, items: load.items.concat(other.items) };
+    });
+    heap.push({ loads: loads.sort((a, b) => b.weight - a.weight) });
+  }
+}
+
+/** Partitions, that with the largest difference between its heaviest and its lightest load first. */
+class DifferenceHeap<T> {
+  private readonly entries: { readonly difference: number; readonly partition: Partition<T> }[] = [];
+
+  push(partition: Partition<T>): void {
+    const difference = (partition.loads[0]?.weight ?? 0) - (partition.loads.at(-1)?.weight ?? 0);
+    this.entries.push({ difference, partition });
+    for (let at = this.entries.length - 1; at > 0;) {
+      const parent = (at - 1) >> 1;
+      if (this.at(parent) >= this.at(at)) return;
+      this.swap(at, parent);
+      at = parent;
+    }
+  }
+
+  pop(): Partition<T> | undefined {
+    const last = this.entries.length - 1;
+    if (last < 0) return undefined;
+    this.swap(0, last);
+    const most = this.entries.pop()?.partition;
+    for (let at = 0; ;) {
+      const children = [2 * at + 1, 2 * at + 2].filter((child) => child < this.entries.length);
+      const [larger] = children.sort((a, b) => this.at(b) - this.at(a));
+      if (larger === undefined || this.at(larger) <= this.at(at)) return most;
+      this.swap(at, larger);
+      at = larger;
+    }
+  }
+
+  private at(index: number): number {
+    return this.entries[index]?.difference ?? -1;
+  }
+
+  private swap(a: number, b: number): void {
+    const [first, second] = [this.entries[a], this.entries[b]];
+    if (first === undefined || second === undefined) return;
+    this.entries[a] = second;
+    this.entries[b] = first;
+  }
+}
+
+/** Items times workers up to which differencing is tried: it keeps a load of every worker for every item. */
+const mostDifferences = 20_000;
+/** Longest first is not improved on where it is as close as this to the bound. */
+const closeEnough = 1.001;
+
+/** A schedule of items on workers. */
+export interface BalancedSchedule<T> {
+  readonly workers: readonly (readonly T[])[];
+  /** Weight of the fullest worker over the least that any schedule can reach, at least 1; 1 without weight. */
+  readonly overBound: number;
+}
+
+/**
+ * The better of longest first and largest differencing, with how far the fullest worker may be from the least possible. No worker can do
+ * with less than the mean, the heaviest item, or, of more items than workers, the two lightest of the first `workers` + 1.
+ */
+export function balancedSchedule<T>(items: readonly Weighed<T>[], workers: number): BalancedSchedule<T> {
+  const weights = new Map(items.map(({ item, weight }) => [item, weight]));
+  const most = (schedule: readonly (readonly T[])[]): number =>
+    maximum(schedule.map((own) => own.reduce((sum, item) => sum + (weights.get(item) ?? 0), 0)));
+  const longest = longestFirstSchedule(items, workers);
+  const bound = leastHeaviest(
+    items.map(({ weight }) => weight),
+    workers,
+  );
+  const isClose = most(longest) <= closeEnough * bound || items.length * workers > mostDifferences;
+  const others = isClose ? [] : [differencingSchedule(items, workers)];
+  const best = others.reduce((least, schedule) => (most(schedule) < most(least) ? schedule : least), longest);
+  return { workers: best, overBound: bound > 0 ? Math.max(1, most(best) / bound) : 1 };
+}
+
+function leastHeaviest(weights: readonly number[], workers: number): number {
+  const descending = weights.toSorted((a, b) => b - a);
+  const pair = descending.length > workers ? (descending[workers - 1] ?? 0) + (descending[workers] ?? 0) : 0;
+  return Math.max(descending[0] ?? 0, pair, descending.reduce((sum, weight) => sum + weight, 0) / workers);
 }

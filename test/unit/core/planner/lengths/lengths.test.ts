@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { drawBatches, percentile } from '../../../../../src/core/planner/lengths/drawn-batches';
-import { longestFirstSchedule, packBestFit } from '../../../../../src/core/planner/lengths/packing';
+import { balancedSchedule, differencingSchedule, longestFirstSchedule, packBestFit } from '../../../../../src/core/planner/lengths/packing';
 import { buildPipeline } from '../../../../../src/core/planner/predict/pipeline';
 import { splitLike, type SliceCost } from '../../../../../src/core/domain/slice-cost';
 import { cases } from '../../../../property/cases';
@@ -70,6 +70,44 @@ describe('packs of documents', () => {
       }),
       { numRuns: cases(20, 300) },
     );
+  });
+});
+
+describe('micro-batches over replicas', () => {
+  const weighed = (weights: readonly number[]) => weights.map((weight, item) => ({ item, weight }));
+  const loads = (weights: readonly number[], workers: readonly (readonly number[])[]): number[] =>
+    workers.map((own) => sum(own.map((item) => weights[item] ?? 0)));
+
+  it('are each on one replica, not above the other way, and within the stated share of the least possible', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 2, max: 3 }),
+        (weights, places) => {
+          const { workers, overBound } = balancedSchedule(weighed(weights), places);
+          assert.deepEqual(workers.flat().toSorted((a, b) => a - b), [...weights.keys()]); // prettier-ignore
+          const most = Math.max(...loads(weights, workers));
+          for (const schedule of [longestFirstSchedule, differencingSchedule])
+            assert.ok(most <= 1.001 * Math.max(...loads(weights, schedule(weighed(weights), places))));
+          let best = Infinity;
+          for (const placing of placings(weights.length, places)) best = Math.min(best, Math.max(...loadsOf(weights, placing, places)));
+          assert.ok(most >= best && most <= overBound * best + 1e-9, `${most}, ${best}, ${overBound}`);
+        },
+      ),
+      { numRuns: cases(30, 300) },
+    );
+  });
+
+  it('differ by the published 2 where differencing takes 8, 7, 6, 5 and 4 on two', () => {
+    const weights = [8, 7, 6, 5, 4];
+    assert.deepEqual(loads(weights, differencingSchedule(weighed(weights), 2)).toSorted(), [14, 16]);
+    assert.deepEqual(loads(weights, longestFirstSchedule(weighed(weights), 2)).toSorted(), [13, 17]);
+  });
+
+  it('are closer to balanced by differencing on many lengths', () => {
+    const random = fc.sample(fc.integer({ min: 100, max: 1000 }), { seed: 7, numRuns: 40 });
+    const most = (schedule: typeof differencingSchedule): number => Math.max(...loads(random, schedule(weighed(random), 2)));
+    assert.ok(most(differencingSchedule) < most(longestFirstSchedule));
   });
 });
 
