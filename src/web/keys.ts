@@ -2,14 +2,13 @@ import { own } from '../core/records';
 import { pageKeys, type PageCommandId, type PageFocus } from '../protocol/page-keys';
 import type { ActMessage } from '../protocol/page';
 
-/** Has the page do the command of a key that is pressed, as VS Code does: `focus` is what of the page has the focus. */
+/**
+ * Has the page do the command of a key that is pressed, as VS Code does, whatever the page does with the key: a widget that takes one stops
+ * it. `focus` is what of the page has the focus.
+ */
 export function watchKeys(focus: () => PageFocus, send: (message: ActMessage) => void): void {
   window.addEventListener('keydown', (event) => {
-    if (
-      event.defaultPrevented ||
-      (event.target instanceof Element && event.target.closest('#root') === null && event.target !== document.body)
-    )
-      return;
+    if (event.target instanceof Element && event.target.closest('#root') === null && event.target !== document.body) return;
     const on = focus();
     if (on === 'none' || on === 'field') return;
     const names = keyNames(event);

@@ -230,11 +230,11 @@ element('paste').addEventListener('paste', () => setTimeout(() => openText(eleme
 element('home').addEventListener('click', goToStart);
 element('link').addEventListener('click', () => reported(copyLink()));
 element('edit').addEventListener('click', () => (document.body.dataset['editing'] = String(document.body.dataset['editing'] !== 'true')));
-for (const id of ['file', 'folder'])
-  element(id, HTMLInputElement).addEventListener('change', (event) => {
-    const { files: chosen } = event.currentTarget as HTMLInputElement;
-    reported(openFiles([...(chosen ?? [])].slice(0, mostFiles)));
-  });
+for (const id of ['file', 'folder']) {
+  const input = element(id, HTMLInputElement);
+  input.disabled = false;
+  input.addEventListener('change', () => reported(openFiles([...(input.files ?? [])].slice(0, mostFiles))));
+}
 document.addEventListener('dragover', (event) => event.preventDefault());
 document.addEventListener('drop', (event) => {
   event.preventDefault();
