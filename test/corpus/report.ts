@@ -3,6 +3,7 @@
 // with `--plan` also how many runs are planned where nodes are given. `--list` names each finding without a verdict and each false one.
 // `--best` writes the best layout of each training file into it, with `--diff` printing each change and failing where one is not about the
 // layout; `--agree` compares check with plan on three GPUs. Files that are named under FOLDER are the only ones.
+// `--facts` prints 150 facts, drawn by a fixed seed, each with its line, for a person to judge.
 // `--round-trip` writes every model into a new file of each launcher and reads it back.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
@@ -24,6 +25,7 @@ import { isLauncher, launcherTraits } from '../../src/core/launchers/registry';
 import { applyOverrides } from '../../src/core/terapipe/overrides';
 import { shellReader } from '../unit/core/launchers/shell/shell-reader';
 import { plannedModel, roundTrip, roundTrippers } from './round-trip';
+import { factsWithLines, sampled, type SampledFact } from './fact-sample';
 import { bestOf, printBest, printDiffs, type Outcome } from './best-layouts';
 import { disagreements, printDisagreements } from './verdict-pairs';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
@@ -45,6 +47,9 @@ interface Read {
 const slowestMs = 2000;
 /** Processor time that the best layout of one file may take to be found and written. */
 const limitMs = 120_000;
+/** Facts that `--facts` prints, and what they are drawn by. */
+const sampleSize = 150;
+const sampleSeed = 42;
 /** Share of false warnings that is tolerated. */
 const falseWarnings = 0.05;
 
@@ -64,6 +69,7 @@ async function report(): Promise<void> {
   const grammar = shellReader();
   if (options.includes('--best') || options.includes('--agree')) return wrote(() => grammar);
   if (options.includes('--round-trip')) return printRoundTrips();
+  if (options.includes('--facts')) return printFacts(() => grammar);
   const reads: Read[] = [];
   for (const file of await filesUnder('.')) reads.push(await readOne(file, await readFile(file, 'utf8'), () => grammar));
   printRecognised(reads, judge);
@@ -119,6 +125,22 @@ async function printRoundTrips(): Promise<void> {
   for (const { tripper, same, named, silent } of rows)
     console.log(`${tripper.name}: ${same} models are read back the same, ${named} as the gaps name, ${silent} silently otherwise`);
   if (rows.some(({ silent }) => silent > 0)) process.exitCode = 1;
+}
+
+/** What `--facts` asks for. */
+async function printFacts(shell: typeof shellReader): Promise<void> {
+  const all: SampledFact[] = [];
+  for (const file of await filesUnder('.')) {
+    const text = await readFile(file, 'utf8');
+    if (recogniseConfig(file, text) === null) continue;
+    try {
+      all.push(...factsWithLines(file, await loadConfig(file, text, { read: readReferenced, shell })));
+    } catch (error) {
+      if (!(error instanceof ExpectedError)) throw error;
+    }
+  }
+  console.log(`${sampleSize} of ${all.length} facts, seed ${sampleSeed}`);
+  for (const { file, name, value, line } of sampled(all, sampleSize, sampleSeed)) console.log(`${file}\n  ${name} = ${value}\n  ${line}`);
 }
 
 async function filesUnder(root: string): Promise<string[]> {
