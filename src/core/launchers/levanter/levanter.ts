@@ -11,8 +11,8 @@ import { anyOf, knownWord, pathWord, sizeUnlessOpen, whether, word } from '../ta
 import { lenient, row, rows, type Table } from '../tables/table';
 import { vocabOfName } from '../tables/tokenizers';
 
-/** jmp's names of number types. */
-const types = { bfloat16: 'bf16', bf16: 'bf16', f16: 'fp16', float16: 'fp16', half: 'fp16', f32: 'fp32', float32: 'fp32', full: 'fp32' } as const; // prettier-ignore
+/** jmp's names of number types (`parse_dtype` of its policy.py); `half` is bfloat16 on a TPU, which its files are for. */
+const types = { bfloat16: 'bf16', bf16: 'bf16', f16: 'fp16', float16: 'fp16', half: 'bf16', f32: 'fp32', float32: 'fp32', full: 'fp32' } as const; // prettier-ignore
 
 /** The type of parameters by jmp's policy: `p=f32,c=bfloat16`, or `bfloat16` for all; fp32 where it names others only. */
 function parameterType(policy: string): string {
@@ -31,7 +31,10 @@ const noMasterWeights = anyOf((policy) => {
 /** The model of the hub that a run starts from; `true` takes that of the model's class, `false` none. */
 const hubName: FlagRead<string> = { ...anyOf((name) => (/^(?:|true|false|yes|no|on|off)$/i.test(name) ? undefined : name)), isPath: true };
 
-/** Haliax' `ScanCheckpointPolicy` by a word of it. */
+/**
+ * `ScanCheckpointPolicy.from_bool_or_str` of stanford-crfm/haliax (src/haliax/nn/scan.py): `recompute` and `full` save nothing of a block,
+ * `offload` puts what blocks hand on into the host's memory, `save_all` is as false.
+ */
 const checkpoints = { recompute: 'full', full: 'full', offload: 'full', nested: 'full', save_all: 'none' } as const;
 
 /** Fields of the trainer, and of a model that is in the file. */

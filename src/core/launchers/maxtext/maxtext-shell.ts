@@ -1,8 +1,9 @@
 import { flagFact } from '../tables/located-flag';
 import { factsOfTable, renamed, tableReads } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
+import type { FindSetting } from './find-setting';
 import { isMaxtextScript } from './recognise';
-import { namedGpu, maxtextFacts, modelTable, otherNames, runTable, type FindSetting } from './settings';
+import { namedGpu, maxtextFacts, modelTable, otherNames, runTable } from './settings';
 
 const key = (name: string): string => name.replaceAll('_', '-');
 const [runFlags, modelFlags] = [renamed(runTable, key), renamed(modelTable, key)];
@@ -15,7 +16,7 @@ export const maxtextProgram: ShellProgram = {
   settings: { words: (name) => (known.has(name) ? 'one' : undefined), override: /^([A-Za-z_]\w*)=/ },
   read: (flags) => {
     const find: FindSetting = (name, read) => flagFact(flags.get(key(name)), read);
-    const { facts, leftOut } = maxtextFacts(find, factsOfTable(runFlags, flags), factsOfTable(modelFlags, flags));
-    return { facts, modelFiles: [], ...(leftOut && { leftOut }), ...namedGpu(find) };
+    const { facts, leftOut, remarks } = maxtextFacts(find, factsOfTable(runFlags, flags), factsOfTable(modelFlags, flags));
+    return { facts, modelFiles: [], notes: remarks, ...(leftOut && { leftOut }), ...namedGpu(find) };
   },
 };

@@ -12,6 +12,7 @@ import { namedGpu, maxtextFacts, modelTable, runTable } from './settings';
 export function readMaxtext(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
-  const { facts, leftOut } = maxtextFacts(reader.one, reader.facts(runTable), reader.facts(modelTable));
-  return { ...launcherFile(document, 'maxtext', facts, reader), ...(leftOut && { leftOut }), ...namedGpu(reader.one) };
+  const { facts, leftOut, remarks } = maxtextFacts(reader.one, reader.facts(runTable), reader.facts(modelTable));
+  const base = launcherFile(document, 'maxtext', facts, reader);
+  return { ...base, remarks: [...base.remarks, ...remarks], ...(leftOut && { leftOut }), ...namedGpu(reader.one) };
 }

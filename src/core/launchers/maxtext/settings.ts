@@ -4,9 +4,8 @@ import { count, on, positiveNumber, type FlagRead } from '../../languages/reads'
 import type { Fact, Facts, LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { row, type FlagTable } from '../tables/table';
-
-/** The value of a setting by its name in base.yml. */
-export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;
+import type { FindSetting } from './find-setting';
+import { stageFindings } from './stages';
 
 /** Switches that a script gives as `name=True`. */
 const isOn: FlagRead<boolean> = { ...on(true), words: 'one' };
@@ -134,7 +133,7 @@ function axes(): readonly Axis[] {
 }
 
 /** What the settings mean together: sizes by the block and the scale, the mesh, and the batch of a replica. */
-export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<LauncherFile, 'facts' | 'leftOut'> {
+export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<LauncherFile, 'facts' | 'leftOut' | 'remarks'> {
   const block = find('decoder_block', word)?.value.toLowerCase() ?? 'llama2';
   const isNamed = run.flavor !== undefined;
   const isPlain = plainBlocks.has(block);
@@ -149,7 +148,7 @@ export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<
     ...run,
   };
   const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find), ...layersOutside(find, block, facts)];
-  return { facts, ...(leftOut.length > 0 && { leftOut }) };
+  return { facts, remarks: stageFindings(find, block, facts), ...(leftOut.length > 0 && { leftOut }) };
 }
 
 const reason = sentence`MaxText's base.yml has it`;

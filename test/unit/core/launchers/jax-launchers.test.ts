@@ -71,6 +71,24 @@ describe('MaxText', () => {
     assert.deepEqual(model.layerKinds?.map(({ feedForward }) => feedForward), ['dense', 'experts', 'dense', 'experts']); // prettier-ignore
   });
 
+  // src/maxtext/configs/types.py 3575 to 3604
+  it('stops where stages and their layers do not divide the layers of the pipeline', () => {
+    const sizes = 'base_emb_dim: 1024\nbase_num_decoder_layers: 16\ndecoder_block: llama2\n';
+    const codes = (more: string): string[] => readMaxtext('m.yml', sizes + more).remarks.map(({ code }) => code);
+    assert.deepEqual(codes('ici_pipeline_parallelism: 3\n'), ['maxtext-stages']);
+    assert.deepEqual(codes('ici_pipeline_parallelism: 4\nnum_layers_per_pipeline_stage: 3\n'), ['maxtext-stages']);
+    assert.deepEqual(codes('ici_pipeline_parallelism: 4\nnum_pipeline_repeats: 2\n'), ['maxtext-stages']);
+    assert.deepEqual(codes('ici_pipeline_parallelism: 4\nnum_layers_per_pipeline_stage: 2\nnum_pipeline_repeats: 2\n'), []);
+    assert.deepEqual(codes('ici_pipeline_parallelism: 4\n'), []);
+    assert.deepEqual(codes('ici_pipeline_parallelism: 5\npipeline_parallel_layers: 15\n'), []);
+    assert.deepEqual(codes('ici_pipeline_parallelism: -1\n'), []);
+    const deepseek = sizes.replace('llama2', 'deepseek');
+    assert.deepEqual(
+      readMaxtext('m.yml', `${deepseek}num_experts: 4\nfirst_num_dense_layers: 1\nici_pipeline_parallelism: 5\n`).remarks,
+      [],
+    );
+  });
+
   it('scales the width of experts as that of feed-forward blocks', () => {
     const experts = 'base_emb_dim: 1024\nbase_num_decoder_layers: 8\ndecoder_block: mixtral\nnum_experts: 8\nbase_moe_mlp_dim: 512\n';
     assert.deepEqual(values(readMaxtext('m.yml', `${experts}global_parameter_scale: 4\n`), 'expertFfn', 'ffn', 'hidden'), [1024, 14336, 2048]); // prettier-ignore
