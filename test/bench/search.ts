@@ -1,10 +1,12 @@
 // Prints what a search of the layout costs: `node --import tsx test/bench/search.ts`. Cold, in this process: the first search of each model
 // is the one that counts.
 import { searchLayouts } from '../../src/core/layout-search/assemble';
+import { createEvaluator } from '../../src/core/layout-search/evaluate';
 import { whatIfs } from '../../src/core/layout-search/improvements';
 import type { SearchProgress } from '../../src/core/layout-search/search';
 import type { SearchProblem } from '../../src/core/layout-search/search-problem';
 import { layoutText } from '../../src/core/layout-search/labels';
+import { median } from '../../src/core/numbers';
 import { say } from '../../src/core/sentence';
 import { deepseek, llama3, request } from '../golden/requests';
 
@@ -78,6 +80,12 @@ for (const [name, goalMs, wanted] of cases) {
   console.log(
     `  ${counts.families} layouts, ${counts.considered} cuts, ${counts.overMemory} over memory, ${counts.bounded} bounded away, ${counts.evaluated} predicted`,
   );
+  const times = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    createEvaluator(wanted).evaluate(best.point);
+    return process.cpuUsage(before).user / 1000;
+  });
+  console.log(`  as long as predicting the best layout ${Math.round(user / 1000 / median(times))} times, each by itself`);
   const more = performance.now();
   const looks = whatIfs(problem, result).map(({ searchAgain: look }) => look());
   console.log(`  ${looks.length} changes that might help: ${(performance.now() - more).toFixed(0)} ms`);
