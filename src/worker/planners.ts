@@ -38,16 +38,16 @@ export function makePlanners({ compare, readEvidence }: Readers): Omit<Planners,
     whatIf: ({ run, defaults, found, sets }, { signal }) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: ({ request }, { signal }) => answerElastic(request, signal),
-    largest: ({ run, defaults, what }, { signal, onProgress }) => {
+    largest: ({ run, defaults, found, what }, { signal, onProgress }) => {
       let tries = 0;
-      return largestThatFits(run, what, { defaults, signal, onTry: () => onProgress(tries / (tries++ + halfwayTries)) });
+      return largestThatFits(run, what, { defaults, found, signal, onTry: () => onProgress(tries / (tries++ + halfwayTries)) });
     },
     oom: async ({ source, planned }, { signal }) => {
       const evidence = await readEvidence(source, signal);
       if (planned === null) return explainOom(evidence, null);
       const { run, defaults, found, plan } = planned;
       const remedies = findRemedies(run, plan, (changed) => planRemedy(changed, plan, { defaults, found, signal }), signal);
-      return explainOom(evidence, { run, plan, remedies, defaults, signal });
+      return explainOom(evidence, { run, plan, remedies, defaults, found, signal });
     },
     prefill: ({ run, defaults, found, model, asked }, { signal }) =>
       answerPrefill(servedRequest(run, asked, defaults, found, signal), model, signal),

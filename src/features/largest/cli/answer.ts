@@ -6,6 +6,7 @@ import type { Line } from '../../../cli/command';
 import { namedConfig, runConfig } from '../../../cli/read-config';
 import { reportText } from '../../../cli/report-text';
 import type { Terminal } from '../../../cli/terminal';
+import { profilesFolder, readProfiles } from '../../../profiler/store';
 import { largestThatFits, type Largest } from '../core/largest';
 import { largestReport, sizeText } from '../core/report';
 import type { LargestKind } from '../core/sizes';
@@ -26,9 +27,17 @@ export async function maxAnswer(
   const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
   const run = requireRun(config);
   const { signal, status } = terminal;
+  const { found: profiles } = await readProfiles(profilesFolder(run.file));
   const onTry = (value: number): void => status(`trying ${say(sizeText(value, what))}`);
   const found = foundIn(() =>
-    largestThatFits(run, what, { defaults: line.defaults, isSearched, signal, onTry, ...(most === undefined ? {} : { most }) }),
+    largestThatFits(run, what, {
+      defaults: line.defaults,
+      found: profiles,
+      isSearched,
+      signal,
+      onTry,
+      ...(most === undefined ? {} : { most }),
+    }),
   );
   return {
     json: maxJson(run.title, found, isSearched),

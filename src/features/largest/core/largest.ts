@@ -1,3 +1,4 @@
+import type { NamedProfile } from '../../../core/domain/profile';
 import { freeNames } from '../../../core/domain/layout-choices';
 import { gpusUsed, type PlanRequest } from '../../../core/domain/request';
 import { settingsOfFound } from '../../../core/export/settings-of-plan';
@@ -64,6 +65,8 @@ export interface Largest {
 
 interface LargestOptions {
   readonly defaults: ResolveDefaults;
+  /** Profiles near the config, one of which is used where it matches; left out: none. */
+  readonly found?: readonly NamedProfile[];
   /** Choose the layout again for each size; false: all keep that of the run's plan. */
   readonly isSearched?: boolean;
   /** The largest value that is tried; left out: all that the planner takes. */
@@ -79,10 +82,10 @@ interface LargestOptions {
  * @throws ExpectedError as `resolveRun` and `sizesFor`, where the run itself cannot be planned; CancelledError.
  */
 export function largestThatFits(run: Run, what: LargestKind, options: LargestOptions): Largest {
-  const { defaults, isSearched = false, most = Infinity, signal } = options;
+  const { defaults, found: profiles = [], isSearched = false, most = Infinity, signal } = options;
   const isFewest = what === 'fewest-gpus';
   const asked = isFewest ? withoutGpus(run) : run;
-  const request = resolveRun(asked, defaults, [], signal);
+  const request = resolveRun(asked, defaults, profiles, signal);
   const sizes = sizesFor(what, asked, request, isSearched);
   const values = sizes.values.filter((value) => value <= most);
   const base = isFewest ? asked : isSearched ? withMachine(asked, request) : withLayout(asked, request, what);
@@ -210,8 +213,8 @@ function withoutGpus({ nodes, ...run }: Run): Run {
 }
 
 /** The plan of a run, or of the best of its layouts. @throws ExpectedError where it cannot be planned. */
-function planSize(run: Run, { pins }: Sizes, { defaults, isSearched = false, signal }: LargestOptions): PlannedSize {
-  const request = resolveRun(run, defaults, [], signal);
+function planSize(run: Run, { pins }: Sizes, { defaults, found, isSearched = false, signal }: LargestOptions): PlannedSize {
+  const request = resolveRun(run, defaults, found, signal);
   requireAllGpus(request);
   if (!isSearched) return planned(request, [], signal);
   const searched = freeNames.layout.filter((key) => !pins.includes(key));

@@ -6,6 +6,7 @@ import { namedConfig, runConfig } from '../../../cli/read-config';
 import { reportText } from '../../../cli/report-text';
 import type { Terminal } from '../../../cli/terminal';
 import { writeOut } from '../../../cli/write-file';
+import { profilesFolder, readProfiles } from '../../../profiler/store';
 import { explainOom, type OomAnswer, type OomPlan, type PlannedRun } from '../core/answer';
 import { causeSentence } from '../core/fixes';
 import { predictedSnapshot } from '../core/predicted-snapshot';
@@ -35,7 +36,8 @@ async function plannedRun(line: Line, terminal: Terminal, texts: Map<string, str
   const config = await runConfig(await namedConfig(line, terminal, texts), line, texts);
   const { defaults } = line;
   const { signal } = terminal;
-  return { ...planRun(config, defaults, { progress: terminal.status, isCompared: false, signal }), defaults, signal };
+  const { found } = await readProfiles(profilesFolder(config.run.file));
+  return { ...planRun(config, defaults, { found, progress: terminal.status, isCompared: false, signal }), defaults, found, signal };
 }
 
 function oomJson({ evidence, verdict, fix, plan }: OomAnswer): object {

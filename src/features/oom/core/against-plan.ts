@@ -2,6 +2,7 @@ import { ExpectedError, type CancelSignal } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
 import { memoryParts, tightestStage, type MemoryPart, type StageMemory } from '../../../core/memory-model/profile';
 import { gpusUsed } from '../../../core/domain/request';
+import type { NamedProfile } from '../../../core/domain/profile';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { chosenCandidate, type Plan } from '../../../core/planner/plan';
 import { planRemedy } from '../../../core/rules/plan/remedies';
@@ -76,6 +77,8 @@ function plannedTensors({ parts }: StageMemory): number {
 
 export interface Pricing {
   readonly defaults: ResolveDefaults;
+  /** Profiles near the config, one of which is used where it matches; left out: none. */
+  readonly found?: readonly NamedProfile[];
   readonly signal?: CancelSignal;
 }
 
@@ -83,12 +86,12 @@ export interface Pricing {
  * The usual measures, each planned: those that free memory of the stage, cheapest first. Of a plan that does not fit `findRemedies` knows
  * more.
  */
-export function priceFixes(run: Run, plan: Plan, stage: number, { defaults, signal }: Pricing): readonly PricedFix[] {
+export function priceFixes(run: Run, plan: Plan, stage: number, { defaults, found = [], signal }: Pricing): readonly PricedFix[] {
   const before = chosenCandidate(plan);
   const peakBytes = (stages: readonly StageMemory[]): number => stages[stage]?.peakBytes ?? 0;
   return usualChanges(plan)
     .flatMap(({ label, sets }): PricedFix[] => {
-      const changed = plannedOrNull(() => planRemedy(applyOverrides(run, sets), plan, { defaults, found: [], signal }));
+      const changed = plannedOrNull(() => planRemedy(applyOverrides(run, sets), plan, { defaults, found, signal }));
       if (changed === null) return [];
       const after = chosenCandidate(changed);
       const freesBytes = peakBytes(before.memory.stages) - peakBytes(after.memory.stages);

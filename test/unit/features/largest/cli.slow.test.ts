@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openCommandLine, type CommandLine } from '../../cli/command-line';
 
@@ -64,5 +65,25 @@ describe('terapipe max', () => {
     assert.match((await terapipe.run(['max', config, 'width'])).err, /"width" is nothing that max finds/);
     assert.match((await terapipe.run(['max', config])).err, /max takes FILE and what is to be the most/);
     assert.match((await terapipe.run(['max', config, 'experts'])).err, /The model has no experts/);
+  });
+
+  it('plans with the profile near the config that plan finds', async () => {
+    const file = path.join(terapipe.folder, 'terapipe.json');
+    const [times, step] = [path.join(terapipe.folder, 'times.csv'), ['--gpu', 'H100-80GB', '--gpus', '1']];
+    const training = { sequenceLength: 128, microBatch: 1, globalBatch: 8 };
+    writeFileSync(file, JSON.stringify({ model: { layers: 4, hidden: 256, heads: 4, ffn: 1024 }, training, layout: { tensor: 1, pipeline: 1, data: 1 }, schedule: '1F1B' })); // prettier-ignore
+    const planMs = async (): Promise<number> => {
+      const { out } = await terapipe.run(['plan', file, ...step, '--json']);
+      return (JSON.parse(out) as { readonly plan: { readonly iterationMs: number } }).plan.iterationMs;
+    };
+    const before = await planMs();
+    const rows = [8, 16, 32, 64, 128].flatMap((tokens) => [0, 64].map((context) => `${tokens},${context},${tokens / 10},${tokens / 5}`));
+    writeFileSync(times, ['tokens,context,forward_ms,backward_ms', ...rows].join('\n'));
+    const stored = path.join(terapipe.folder, '.terapipe/profiles/measured.json');
+    await terapipe.run(['profile', file, '--import', times, '--device', 'H100-80GB', '--out', stored]);
+    const measured = await planMs();
+    assert.ok(measured > 2 * before, `${measured} ms and ${before} ms`);
+    const { plan } = await max(file, 'micro-batch', '--most', '1', ...step);
+    assert.equal(plan?.iterationMs, measured);
   });
 });
