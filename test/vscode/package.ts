@@ -8,6 +8,7 @@ import { makePackage } from '../harness/package.mjs';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { walkRestricted } from './restricted';
+import { walkWebHost } from './web-host';
 import { launchBrowser } from './workbench';
 
 /** ONNX Runtime for one platform is about 20 MB of it. */
@@ -50,7 +51,8 @@ const needed = [
 ];
 
 /**
- * The VSIX that `npm run package` makes: what is in it, that it installs into a fresh VS Code, and what it does in a restricted workspace.
+ * The VSIX that `npm run package` makes: what is in it, that it installs into a fresh VS Code, and what it does in a restricted workspace;
+ * and the one for browsers in a web-worker extension host.
  */
 export async function runPackageTests(input: TierRun): Promise<void> {
   const { chromiumPath, tools, emit } = input;
@@ -102,6 +104,7 @@ export async function runPackageTests(input: TierRun): Promise<void> {
     const isInstalled = await walkSteps(steps, emit, () => Promise.resolve());
     if (isInstalled) await walkRestricted(browser, extensionsFolder, input);
     emit({ kind: 'note', text: `${path.basename(vsix.file)}: ${(vsix.bytes / 1000).toFixed(0)} kB, ${vsix.contents.length} files` });
+    await walkWebHost(browser, input);
   } finally {
     await browser.close();
   }

@@ -1,64 +1,98 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import process from 'node:process';
-import { fileURLToPath } from 'node:url';
-import { startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
-import { manifestFor } from '../harness/package.mjs';
-import { ensureChromium } from '../harness/setup.mjs';
-import { ensureTools } from '../harness/tools.mjs';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { installVsix, startCodeServer, temporaryFolder } from '../harness/code-server.mjs';
+import { makePackage } from '../harness/package.mjs';
+import { root } from '../harness/setup.mjs';
+import { walkSteps, type TierRun } from '../harness/tier-result';
 import { until } from './until';
-import { launchBrowser, openFile, openWorkbench, picturesOf, runFromPalette } from './workbench';
+import { openFile, openWorkbench, picturesOf, runFromPalette } from './workbench';
 
-/*
- * `npm run test:web-host`: the extension in a web-worker extension host, as vscode.dev and github.dev run it. code-server runs an extension
- * there that has `browser` and no `main`, and gives it its files as a virtual workspace: `vscode-remote:`, by `workspace.fs` only.
+/** A script and its planner, without Node.js, ONNX Runtime and PyTorch. */
+const sizeBudgetBytes = 3_000_000;
+
+/**
+ * The VSIX for browsers in a web-worker extension host, as vscode.dev and github.dev run it: code-server runs an extension there that has
+ * `browser` and no `main`, and gives it its files as a virtual workspace: `vscode-remote:`, by `workspace.fs` only.
  */
-
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-
-async function main(): Promise<void> {
-  const [tools, chromium] = [await ensureTools(), await ensureChromium()];
-  const server = await startCodeServer(tools, { extensions: [await webOnly()] });
-  const browser = await launchBrowser(chromium);
+export async function walkWebHost(browser: Browser, { tools, screenshotsDir, emit }: TierRun): Promise<void> {
+  const vsix = await makePackage({ web: true });
+  const extensionsFolder = path.join(temporaryFolder('terapipe-web-vsix'), 'extensions');
   const workspace = temporaryFolder('terapipe-web-host');
   await cp(path.join(root, 'media/samples/llama3-8b'), workspace, { recursive: true });
   await cp(path.join(root, 'src/web/samples/megatron.sh'), path.join(workspace, 'train.sh'));
-  const { page, pageErrors } = await openWorkbench(browser, server.url(workspace));
-  const { failed } = picturesOf(page, path.join(root, 'out/screenshots'));
-  page.on('console', (message) => {
-    if (message.type() === 'error' && /terapipe/i.test(message.text())) console.error(message.text());
-  });
+  const install = {
+    name: `the VSIX for browsers is under ${sizeBudgetBytes / 1e6} MB, and installs`,
+    act: async () => {
+      assert.ok(vsix.bytes < sizeBudgetBytes, `it has ${vsix.bytes} bytes`);
+      await installVsix(tools, vsix.file, extensionsFolder);
+    },
+  };
+  if (!(await walkSteps([install], emit, () => Promise.resolve()))) return;
+  const server = await startCodeServer(tools, { extensionsFolder });
   try {
-    await openFile(page, 'terapipe.json');
-    const lens = page.locator('.codelens-decoration', { hasText: '/ step' }).first();
-    await lens.waitFor({ timeout: 30_000 });
-    console.log(`planned, lens: ${await lens.innerText()}`);
-    await openFile(page, 'train.sh');
-    const script = page.locator('.codelens-decoration', { hasText: '/ step' }).first();
-    await script.waitFor({ timeout: 60_000 });
-    console.log(`shell script read, lens: ${await script.innerText()}`);
-    await openFile(page, 'terapipe.json');
-    await runFromPalette(page, 'TeraPipe: Open timeline');
-    await panelShows(page, '#root', 'per step');
-    console.log('panel: shows the plan');
-    await runFromPalette(page, 'TeraPipe: Search layouts');
-    // Rows are of a search that has ended.
-    await panelShows(page, '#root .layout-row .tag', 'best');
-    console.log('search: shows the layouts that it found');
-    await runFromPalette(page, 'TeraPipe: Profile this layer on this machine');
-    await page.locator('.notifications-toasts', { hasText: 'desktop' }).waitFor({ timeout: 30_000 });
-    console.log('profiling: states that it needs a desktop');
-    assert.deepEqual(pageErrors, []);
-  } catch (error) {
-    await failed('web-host');
-    console.error(server.log().slice(-2000));
-    throw error;
+    const { page, pageErrors } = await openWorkbench(browser, server.url(workspace));
+    const { failed } = picturesOf(page, screenshotsDir);
+    const steps = [
+      {
+        name: 'in a web-worker extension host a terapipe.json is read and planned, with its lens',
+        act: async () => {
+          await openFile(page, 'terapipe.json');
+          await lens(page);
+        },
+      },
+      {
+        name: 'in a web-worker extension host a launch script is read and planned, with its lens',
+        act: async () => {
+          await openFile(page, 'train.sh');
+          await lens(page);
+        },
+      },
+      {
+        name: 'in a web-worker extension host a config is checked as it is edited',
+        act: async () => {
+          await openFile(page, 'terapipe.json');
+          await page.keyboard.press('Control+End');
+          await page.keyboard.type(' x');
+          await page.locator('.squiggly-error').first().waitFor();
+          await page.keyboard.press('Control+z');
+          await page.locator('.squiggly-error').first().waitFor({ state: 'detached' });
+        },
+      },
+      {
+        name: 'in a web-worker extension host the panel shows the plan',
+        act: async () => {
+          await runFromPalette(page, 'TeraPipe: Open timeline');
+          await panelShows(page, '#root', 'per step');
+        },
+      },
+      {
+        name: 'in a web-worker extension host layouts are searched',
+        act: async () => {
+          await runFromPalette(page, 'TeraPipe: Search layouts');
+          // Rows are of a search that has ended.
+          await panelShows(page, '#root .layout-row .tag', 'best');
+        },
+      },
+      {
+        name: 'in a web-worker extension host profiling is refused with the reason',
+        act: async () => {
+          await runFromPalette(page, 'TeraPipe: Profile this layer on this machine');
+          await page.locator('.notifications-toasts', { hasText: 'desktop' }).waitFor();
+          assert.deepEqual(pageErrors, []);
+        },
+      },
+    ];
+    await walkSteps(steps, emit, () => failed('web-host'));
+    emit({ kind: 'note', text: `${path.basename(vsix.file)}: ${(vsix.bytes / 1000).toFixed(0)} kB, ${vsix.contents.length} files` });
   } finally {
-    await browser.close();
     await server.stop();
   }
+}
+
+async function lens(page: Page): Promise<void> {
+  await page.locator('.codelens-decoration', { hasText: '/ step' }).first().waitFor();
 }
 
 /** Waits for an element with a text in a webview. */
@@ -74,24 +108,3 @@ async function panelShows(page: Page, selector: string, text: string): Promise<v
     return undefined;
   });
 }
-
-/** The extension with the manifest of its package for browsers. */
-async function webOnly(): Promise<string> {
-  const folder = temporaryFolder('terapipe-web-extension');
-  const manifest = manifestFor(JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as Record<string, unknown>, {
-    web: true,
-  });
-  await writeFile(path.join(folder, 'package.json'), JSON.stringify({ ...manifest, extensionKind: ['web'] }));
-  await mkdir(folder, { recursive: true });
-  for (const name of ['dist', 'media', 'docs', 'package.nls.json', 'README.md'])
-    await symlink(path.join(root, name), path.join(folder, name));
-  return folder;
-}
-
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
