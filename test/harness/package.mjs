@@ -57,7 +57,7 @@ const forAgents = ['languageModelTools', 'mcpServerDefinitionProviders', 'chatSk
 export function manifestFor({ main, browser, bin, contributes, ...manifest }, { web }) {
   if (!web) return { ...manifest, main, bin, contributes };
   const rest = Object.entries(contributes).filter(([name]) => !forAgents.includes(name));
-  // Without a kind, `browser` alone makes it one of the web; `vsce` refuses that kind by name.
+  // Without a kind, one that has only `browser` runs on the web; `vsce` refuses that kind by name.
   delete manifest['extensionKind'];
   return { ...manifest, browser, contributes: Object.fromEntries(rest) };
 }
