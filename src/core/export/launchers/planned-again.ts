@@ -158,7 +158,10 @@ const byRequest: Readonly<Partial<Record<PlanSetting, ComparedSetting>>> = {
     (zeroStage) => (zeroStage === null ? {} : { training: { zeroStage } }),
   ),
   dataReplicate: compared(
-    ({ request: { layout, training } }) => (layout.data > 1 && training.zeroStage > 0 ? (training.dataReplicate ?? 1) : null),
+    ({ request: { layout, training } }) => {
+      const groups = training.dataReplicate ?? 1;
+      return layout.data > 1 && training.zeroStage > 0 && groups > 1 ? groups : null;
+    },
     (dataReplicate) => (dataReplicate === null ? {} : { training: { dataReplicate } }),
   ),
   overlapParamGather: compared(
