@@ -3,7 +3,7 @@ import { formatCount } from '../../../core/format';
 import { liveParts, livingParts } from '../../../core/memory-model/curve';
 import type { MemoryPart, StageMemory } from '../../../core/memory-model/profile';
 import { chosenCandidate, type Plan } from '../../../core/planner/plan';
-import { sentence } from '../../../core/sentence';
+import { sentence, type Sentence } from '../../../core/sentence';
 import { pickle, type Plain } from './pickle';
 
 /** Most entries of all traces; a viewer in a browser takes no more. */
@@ -42,19 +42,24 @@ interface Block {
  */
 export function predictedSnapshot(plan: Plan): Uint8Array {
   const { memory, timeline } = chosenCandidate(plan);
-  const operations = timeline?.kind.length ?? 0;
-  if (timeline === null || 2 * livingParts.length * operations > mostEvents)
-    throw new ExpectedError(
-      'snapshot-too-large',
-      sentence`The step has ${formatCount(operations)} operations, more than the memory viewer shows`,
-      sentence`set a smaller training.globalBatch: stages fill with as many micro-batches as there are stages`,
-    );
+  if (timeline === null) throw tooLarge(sentence`The step has too many operations for a timeline of them`);
+  const operations = timeline.kind.length;
+  if (2 * livingParts.length * operations > mostEvents)
+    throw tooLarge(sentence`The step has ${formatCount(operations)} operations, more than the memory viewer shows`);
   const devices = memory.stages.map((stage) => recorded(stage, liveParts(timeline, memory.chunks, stage.stage, stage.staticBytes)));
   return pickle({
     segments: devices.map(({ segment }) => segment),
     device_traces: devices.map(({ trace }) => trace),
     allocator_settings: { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True', expandable_segments: true },
   });
+}
+
+function tooLarge(problem: Sentence): ExpectedError {
+  return new ExpectedError(
+    'snapshot-too-large',
+    problem,
+    sentence`set a smaller training.globalBatch: stages fill with as many micro-batches as there are stages`,
+  );
 }
 
 /** What the allocator of one stage does in a step. */
@@ -97,7 +102,7 @@ class Recorder {
   shrink(part: MemoryPart, bytes: number, timeUs: number): void {
     let left = blockBytes * Math.round(bytes / blockBytes);
     for (const block of this.oldest(part)) {
-      if (left <= 0) return;
+      if (left <= 0) break;
       this.blocks = this.blocks.filter((other) => other !== block);
       this.record('free_requested', block, timeUs);
       this.record('free_completed', block, timeUs);
