@@ -59,9 +59,12 @@ export function lengthReasons(over: OverLengths): Sentence[] {
         : sentence`${line}; ${wayNames[way.way]} ${formatPercent(1 - way.expectedMs / best.expectedMs)} less, but it ${verdictWord(way)}`,
     expected,
   );
-  return [
-    over.replicas > 1
-      ? sentence`${compared}; its ${counted(over.replicas, 'replica')} are at most ${formatPercent(best.overBound - 1)} from balanced`
-      : compared,
-  ];
+  return [over.replicas > 1 ? sentence`${compared}; ${balanceText(best, over)}` : compared];
+}
+
+/** How far the fullest replica may be from what another assignment would give it. */
+function balanceText({ overBound }: Pick<PolicyResult, 'overBound'>, { replicas }: Pick<OverLengths, 'replicas'>): Sentence {
+  return overBound === 1
+    ? sentence`no other assignment of its micro-batches to ${counted(replicas, 'replica')} has less work on the fullest one`
+    : sentence`the fullest of its ${counted(replicas, 'replica')} is on average at most ${formatPercent(overBound - 1)} above the least that any assignment of its micro-batches reaches`;
 }

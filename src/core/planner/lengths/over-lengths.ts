@@ -11,7 +11,7 @@ import type { Pipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { maximumUnits } from '../refusals';
 import { drawBatches, percentile, type Draw } from './drawn-batches';
-import { balancedSchedule, type BalancedSchedule } from './packing';
+import { atLeastOne, balancedSchedule, type BalancedSchedule } from './packing';
 import type { OverLengths, PolicyResult } from './lengths-result';
 import { chunkings, packing, padding, type BatchingPolicy } from './batching-policies';
 
@@ -196,7 +196,7 @@ function policyEvaluator(
       tokensPerSecond: (1e3 * meanTokens) / expectedMs,
       microBatches: mean((step) => step.microBatches),
       filled: mean((step) => step.filled) / mean((step) => step.computed),
-      overBound: mean((step) => step.overBound),
+      overBound: atLeastOne(mean((step) => step.overBound)),
       peakBytes: maximum(steps.map(({ peakBytes }) => peakBytes)),
       fits,
       tight: !fits && steps.every((step) => step.mayFit),

@@ -166,7 +166,12 @@ export function balancedSchedule<T>(items: readonly Weighed<T>[], workers: numbe
   const isClose = most(longest) <= closeEnough * bound || items.length * workers > mostDifferences;
   const others = isClose ? [] : [differencingSchedule(items, workers)];
   const best = others.reduce((least, schedule) => (most(schedule) < most(least) ? schedule : least), longest);
-  return { workers: best, overBound: bound > 0 ? Math.max(1, most(best) / bound) : 1 };
+  return { workers: best, overBound: bound > 0 ? atLeastOne(most(best) / bound) : 1 };
+}
+
+/** A ratio that is 1 or more but for rounding: 1 where it is within rounding of 1. */
+export function atLeastOne(ratio: number): number {
+  return ratio < 1 + 1e-9 ? 1 : ratio;
 }
 
 function leastHeaviest(weights: readonly number[], workers: number): number {

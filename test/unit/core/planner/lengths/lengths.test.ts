@@ -98,6 +98,10 @@ describe('micro-batches over replicas', () => {
     );
   });
 
+  it('are no further from the least possible than rounding where they are balanced', () => {
+    assert.equal(balancedSchedule(weighed(Array.from({ length: 6 }, () => 0.1)), 2).overBound, 1);
+  });
+
   it('differ by the published 2 where differencing takes 8, 7, 6, 5 and 4 on two', () => {
     const weights = [8, 7, 6, 5, 4];
     assert.deepEqual(loads(weights, differencingSchedule(weighed(weights), 2)).toSorted(), [14, 16]);
