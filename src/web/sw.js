@@ -17,8 +17,9 @@ self.addEventListener('fetch', (event) => {
 });
 
 async function answer(request) {
-  const found = (await caches.match(request, { ignoreSearch: true })) ?? (await fetch(request));
-  return request.mode === 'navigate' ? isolated(found) : found;
+  const kept = await caches.match(request, { ignoreSearch: true });
+  if (kept === undefined) return fetch(request);
+  return request.mode === 'navigate' ? isolated(kept) : kept;
 }
 
 /** The page apart from other sites, so that it may share memory with its workers: hosts of static files seldom let one set these headers. */

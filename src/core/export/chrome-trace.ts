@@ -92,7 +92,7 @@ function* operationEvents(
       cat: kindNames[which] ?? '',
       cname: kindColors[which] ?? '',
       ts: microseconds(startMs[row]),
-      dur: microseconds((endMs[row] ?? 0) - (startMs[row] ?? 0)),
+      dur: lasting(startMs[row], endMs[row]),
       args: { microBatch, slice, ...place, sequences: batch, tokens, context },
     };
   }
@@ -121,7 +121,7 @@ function* copyEvents(timeline: Timeline): Generator<object> {
         name: `${work} ${isBack ? 'from' : 'to'} ${target}`,
         cat: 'copy',
         ts: microseconds(startMs),
-        dur: microseconds(endMs - startMs),
+        dur: lasting(startMs, endMs),
         args: { microBatch, slice, chunk },
       };
     }
@@ -158,4 +158,9 @@ function* flowEvents(timeline: Timeline): Generator<object> {
 /** To the nanosecond: finer digits are rounding. */
 function microseconds(ms = 0): number {
   return Math.round(ms * 1e6) / 1e3;
+}
+
+/** From one rounded time to the other: what follows at once begins where this ends. */
+function lasting(startMs = 0, endMs = 0): number {
+  return Math.round(Math.round(endMs * 1e6) - Math.round(startMs * 1e6)) / 1e3;
 }

@@ -29,7 +29,7 @@ import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence } from '../sentence';
 import { minimum } from '../numbers';
 import { createDescriber, type Describer } from './describe';
-import { ownPlans } from './own-plans';
+import { ownLayout, ownPlans } from './own-plans';
 
 type SearchLayoutsOptions = Omit<SearchOptions, 'bestOnly' | 'belowMs'>;
 
@@ -49,14 +49,15 @@ export function searchLayouts(asked: SearchProblem, options: SearchLayoutsOption
       sentence`Layouts are searched on nodes of one kind, and cluster.groups has several`,
       sentence`plan without a search (groups get sizes, placement and cut), or search one group as the cluster`,
     );
-  const { problem, searched } = roomiestOrOffloaded(heldToMeasured(asked), options);
+  const whole = heldToMeasured(asked);
+  const { problem, searched } = roomiestOrOffloaded(whole, options);
   const { found, evaluator } = searched;
   const share = searched.isKept ? (problem.keptFree?.share ?? 0) : 0;
   const leader = found.best ?? closest(problem, options);
   const details = createDescriber(problem, evaluator, options.signal);
   const equal = details.plan(leader.point);
   const cost = costProvenance(problem.request, evaluator.pipeline(leader.point));
-  const own = ownPlans(problem, details, options.signal);
+  const own = ownPlans(whole, details, options.signal);
   const starts = (plan: FoundPlan): boolean => refusedSizes(problem.request, plan.point.layout) === null;
   const fitting = own.filter(
     (plan, index) => plan.fits && starts(plan) && (keepsFree(plan.verdict, share) || (index === 0 && isLaunched(problem))),
@@ -104,7 +105,7 @@ interface Searched {
 }
 
 /**
- * A search of a problem. Where nothing fits and all schedules are asked for, a second one tries the schedules that keep activations in the
+ * A search of a problem. Where nothing fits, what plans choose included, and all schedules are asked for, a second one tries the schedules that keep activations in the
  * memory of the host.
  */
 function roomiestOrOffloaded(
@@ -113,6 +114,8 @@ function roomiestOrOffloaded(
 ): { readonly problem: SearchProblem; readonly searched: Searched } {
   const searched = roomiest(problem, options);
   if (searched.found.best !== null || problem.schedules !== undefined || problem.fixed.has('schedule')) return { problem, searched };
+  const keepingNone = problem.keptFree === undefined ? problem : { ...problem, keptFree: { ...problem.keptFree, share: 0 } };
+  if (ownLayout(keepingNone, options.signal) !== null) return { problem, searched };
   const offloading = { ...problem, schedules: hostSchedules };
   const more = roomiest(offloading, options);
   if (more.found.best === null) return { problem, searched };

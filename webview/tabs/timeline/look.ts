@@ -79,20 +79,20 @@ export function lookedAt(operations: Operations, look: TimelineLook): Operations
 const kindOfPart: Readonly<Record<Part, LegendKind>> = { 0: 'forward', 1: 'backward', 2: 'weight' };
 
 function without({ timeline, ofFile }: Operations, { hiddenKinds, hiddenChunks }: TimelineLook): Operations {
-  const { copies, ...passes } = timeline;
-  const { stages, rowStart, kind, chunk, unit, startMs, endMs } = passes;
   const places = chunksOnStages(timeline);
+  const isHidden = (chunk: number): boolean => hiddenChunks.includes(at(places, chunk));
+  const passes = withoutCopies(timeline, (chunk) => hiddenKinds.includes('copies') || isHidden(chunk));
+  const { stages, rowStart, kind, chunk, unit, startMs, endMs } = passes;
   const rows: number[] = [];
   const starts = new Uint32Array(stages + 1);
   for (let stage = 0; stage < stages; stage++) {
     for (let row = at(rowStart, stage); row < at(rowStart, stage + 1); row++)
-      if (!hiddenKinds.includes(kindOfPart[operationPart(kind[row])]) && !hiddenChunks.includes(at(places, at(chunk, row)))) rows.push(row);
+      if (!hiddenKinds.includes(kindOfPart[operationPart(kind[row])]) && !isHidden(at(chunk, row))) rows.push(row);
     starts[stage + 1] = rows.length;
   }
   return indexOperations(
     {
       ...passes,
-      ...(copies === undefined || hiddenKinds.includes('copies') ? {} : { copies }),
       rowStart: starts,
       kind: Uint8Array.from(rows, (row) => at(kind, row)),
       chunk: Uint32Array.from(rows, (row) => at(chunk, row)),
@@ -104,6 +104,27 @@ function without({ timeline, ofFile }: Operations, { hiddenKinds, hiddenChunks }
     },
     ofFile,
   );
+}
+
+function withoutCopies(timeline: Timeline, isHidden: (chunk: number) => boolean): Timeline {
+  const { copies, copyTimes, ...passes } = timeline;
+  if (copies === undefined || copyTimes === undefined) return timeline;
+  const shown = [...copies.chunk.keys()].filter((copy) => !isHidden(at(copies.chunk, copy)));
+  const pick = (column: ArrayLike<number>): Uint32Array => Uint32Array.from(shown, (copy) => at(column, copy));
+  const times = (column: Float64Array): Float64Array => Float64Array.from(shown, (copy) => at(column, copy));
+  return {
+    ...passes,
+    copies: {
+      start: Uint32Array.from(copies.start, (first) => shown.filter((copy) => copy < first).length),
+      after: pick(copies.after),
+      before: pick(copies.before),
+      chunk: pick(copies.chunk),
+      unit: pick(copies.unit),
+      back: Uint8Array.from(shown, (copy) => at(copies.back, copy)),
+      to: copies.to,
+    },
+    copyTimes: { startMs: times(copyTimes.startMs), endMs: times(copyTimes.endMs) },
+  };
 }
 
 function rowShades(timeline: Timeline, shading: 'slice' | 'chunk'): Uint8Array {

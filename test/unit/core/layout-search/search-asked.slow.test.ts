@@ -82,6 +82,19 @@ describe('what a search may choose', () => {
     assert.equal(best({ schedules: ['1F1B', 'V-Min'] }).fits, false);
   });
 
+  it('is the plan of the file where nothing that is searched fits and that does', async () => {
+    const config = {
+      model: { layers: 16, hidden: 3072, heads: 32, ffn: 12288, vocab: 50304 },
+      cluster: { gpu: { preset: 'A100-80GB', memoryGB: 18 }, nodes: 2, gpusPerNode: 2 },
+      schedules: 'all',
+    };
+    // tensor parallelism across nodes is in no search
+    const run = await own(config, { sequenceLength: 16384, globalBatch: 2, zeroStage: 0 }, { tensor: 4, pipeline: 1, data: 1 });
+    const { best, launched } = searchLayouts(problemOf(run, ['tensor', 'pipeline', 'data', 'schedule']));
+    assert.ok(best.fits && best.point.layout.tensor === 4, best.point.schedule);
+    assert.ok(launched !== null);
+  });
+
   it('holds for a plan as well, where no schedule is given', async () => {
     const chosen = async (more: object, sets: readonly string[] = []): Promise<string> =>
       chosenCandidate(makePlan(resolveRun(applyOverrides(await own(more), sets), defaults))).schedule;
