@@ -105,8 +105,8 @@ interface Searched {
 }
 
 /**
- * A search of a problem. Where nothing fits, what plans choose included, and all schedules are asked for, a second one tries the schedules that keep activations in the
- * memory of the host.
+ * A search of a problem. Where all schedules are asked for and nothing fits, what plans choose included, a second one tries the schedules
+ * that keep activations in the memory of the host.
  */
 function roomiestOrOffloaded(
   problem: SearchProblem,
