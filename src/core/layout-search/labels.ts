@@ -40,7 +40,7 @@ function shardingWords({ data, context }: CandidateGroup['layout'], training: Ca
   const { zeroStage, dataReplicate = 1, offloadOptimizer, activationOffloadLayers = 0 } = training;
   return [
     ...(data * context === 1 && zeroStage < 2 ? [] : [`ZeRO ${zeroStage}`]),
-    ...(dataReplicate > 1 ? [sentence`in ${counted(dataReplicate, 'group')} (HSDP)`] : []),
+    ...(zeroStage > 0 && dataReplicate > 1 ? [sentence`in ${counted(dataReplicate, 'group')} (HSDP)`] : []),
     ...(offloadOptimizer === true ? [sentence`optimizer on the host`] : []),
     ...(activationOffloadLayers > 0 ? [sentence`activations of ${counted(activationOffloadLayers, 'layer')} on the host`] : []),
   ];

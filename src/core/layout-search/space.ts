@@ -7,6 +7,7 @@ import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../domain/cluster';
 import { rankOrders, runtimeProfile, splitsSequences, usualSequenceParallel } from '../domain/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
+import { dividesIntoGroups } from '../model/parameters';
 import type { ModelSpec } from '../domain/model';
 import type { Recompute, RecomputeModule } from '../domain/recompute';
 import { supportedRecomputes, refusedTogether, type RecomputeWay } from '../domain/capabilities';
@@ -309,20 +310,22 @@ function searchedOptimizers({ request, fixed, triesHost = false }: SearchProblem
 }
 
 /**
- * Groups of HSDP: as the files have them where replicas divide into as many; free, of a runtime that shards weights one group and groups of
- * whole nodes, which gather their weights over fewer links.
+ * Groups of HSDP: as the files have them where replicas divide into as many, none without sharding; free, of a runtime that shards weights
+ * one group and groups of whole nodes, which gather their weights over fewer links.
  */
 function searchedGroups<T extends Pick<TrainingSpec, 'zeroStage'>>(
-  { request: { training, cluster }, fixed }: SearchProblem,
-  { tensor, context, data }: Sizes,
+  { request: { model, training, cluster }, fixed }: SearchProblem,
+  sizes: Sizes,
   optimizer: T,
 ): (T & Pick<TrainingSpec, 'dataReplicate'>)[] {
+  const { tensor, context, data } = sizes;
   const { runtime, dataReplicate } = training;
+  if (optimizer.zeroStage === 0) return [{ ...optimizer, ...(dataReplicate === undefined ? {} : { dataReplicate: 1 }) }];
   const isFree = !fixed.has('dataReplicate') && (runtime === 'torchtitan' || runtime === 'fsdp1') && optimizer.zeroStage >= 2;
-  if (!isFree) return data % (dataReplicate ?? 1) === 0 ? [optimizer] : [];
+  if (!isFree) return dividesIntoGroups(model, training, sizes) ? [optimizer] : [];
   const ofNodes = (groups: number): boolean => ((tensor * context * data) / groups) % cluster.gpusPerNode === 0;
   return listDivisors(data)
-    .filter((groups) => groups === 1 || groups === dataReplicate || ofNodes(groups))
+    .filter((groups) => groups === 1 || (groups < data * context && (groups === dataReplicate || ofNodes(groups))))
     .map((groups) => ({ ...optimizer, ...(groups === 1 && dataReplicate === undefined ? {} : { dataReplicate: groups }) }));
 }
 

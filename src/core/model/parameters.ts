@@ -3,6 +3,7 @@ import { hasAttention, stateFlops, stateMatrixParameters, layerStateMixer, state
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
+import { runtimeProfile } from '../domain/runtime';
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
@@ -205,6 +206,30 @@ export function expertReplicas(division: LayerDivision & { readonly data: number
 /** Ranks that share out what of the same parameters is sharded: all that hold them, or those of one group of HSDP. */
 export function shardRanks(ranks: number, { dataReplicate = 1 }: Pick<TrainingSpec, 'dataReplicate'>): number {
   return Math.max(1, ranks / dataReplicate);
+}
+
+/**
+ * Ranks whose number the groups of HSDP divide: the replicas of FSDP, which are groups x shards, and of Megatron-LM those of context
+ * parallelism with them, and with experts those that hold the same ones (`num_distributed_optimizer_instances` in
+ * `initialize_model_parallel` of megatron/core/parallel_state.py, core 0.13).
+ */
+export function groupedRanks(
+  { experts }: Pick<ModelSpec, 'experts'>,
+  training: Pick<TrainingSpec, 'runtime'>,
+  layout: LayerDivision & { readonly data: number; readonly context: number },
+): readonly number[] {
+  if (runtimeProfile(training).id !== 'megatron') return [layout.data];
+  return [layout.data * layout.context, ...(experts === null ? [] : [expertReplicas(layout)])];
+}
+
+/** Whether the replicas of a layout divide into the groups of HSDP; see `groupedRanks`. */
+export function dividesIntoGroups(
+  model: Pick<ModelSpec, 'experts'>,
+  training: Pick<TrainingSpec, 'runtime' | 'dataReplicate'>,
+  layout: LayerDivision & { readonly data: number; readonly context: number },
+): boolean {
+  const { dataReplicate = 1 } = training;
+  return dataReplicate === 1 || groupedRanks(model, training, layout).every((ranks) => ranks % dataReplicate === 0);
 }
 
 /** Token embedding plus learned positions, elements. */

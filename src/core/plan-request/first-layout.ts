@@ -8,6 +8,7 @@ import { defaultConstants } from '../domain/slice-cost';
 import { limitsOn } from '../memory-model/reserved';
 import { fitsMemory, memoryVerdict } from '../memory-model/verdict';
 import { splitsHeads } from '../model/mixers';
+import { dividesIntoGroups } from '../model/parameters';
 import { refusedTogether, type CapabilitiesWith } from '../domain/capabilities';
 import type { ModelSpec } from '../domain/model';
 import { listDivisors, greatestCommonDivisor } from '../numbers';
@@ -233,14 +234,14 @@ function createJudge(given: LayoutSettings, { model, draft, signal, kept }: Plan
 
 /**
  * Groups of HSDP under `HYBRID_SHARD`, which shards over the GPUs of a node and repeats over nodes
- * (torch/distributed/fsdp/_init_utils.py of PyTorch 2.6); nothing without it, or where their number is given.
+ * (torch/distributed/fsdp/_init_utils.py of PyTorch 2.6); nothing without it or sharding, or where their number is given.
  */
 export function hybridGroups(
-  { hybridShard, dataReplicate }: Pick<TrainingSpec, 'hybridShard' | 'dataReplicate'>,
+  { hybridShard, dataReplicate, zeroStage }: Pick<TrainingSpec, 'hybridShard' | 'dataReplicate' | 'zeroStage'>,
   { tensor, context, data }: Layout,
   { gpusPerNode }: Pick<ClusterSpec, 'gpusPerNode'>,
 ): Pick<TrainingSpec, 'dataReplicate'> {
-  if (hybridShard !== true || dataReplicate !== undefined) return {};
+  if (hybridShard !== true || dataReplicate !== undefined || zeroStage === 0) return {};
   return { dataReplicate: greatestCommonDivisor(data, Math.max(1, Math.floor((tensor * context * data) / gpusPerNode))) };
 }
 
@@ -298,10 +299,10 @@ function possibleLayouts(given: LayoutSettings, planned: PlannedModel, cluster: 
   const batch = fixedBatch(given, kept);
   return orAll(
     layouts,
-    ({ data, tensor, expert, expertTensor = tensor }) =>
-      dividesBatch({ data }, draft, batch) &&
-      data % (draft.dataReplicate ?? 1) === 0 &&
-      ((data * context * tensor) / expertTensor) % expert === 0,
+    (layout) =>
+      dividesBatch(layout, draft, batch) &&
+      dividesIntoGroups(model, draft, layout) &&
+      ((layout.data * context * layout.tensor) / (layout.expertTensor ?? layout.tensor)) % layout.expert === 0,
   );
 }
 

@@ -70,8 +70,11 @@ export function resolveTraining(
     ...narrowProducts(run, cluster, valueOrDefault),
   };
   recordKernel(cluster, draft, valueOrDefault);
+  const { dataReplicate, ...others } = draft;
   return {
-    ...draft,
+    ...others,
+    // groups of HSDP shard inside; without ZeRO all replicas are alike
+    ...(draft.zeroStage === 0 || dataReplicate === undefined ? {} : { dataReplicate }),
     gradAccumulationFp32:
       recipe.gradAccumulationFp32 ??
       valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => usualAccumulation(runtime, draft)),

@@ -2,6 +2,8 @@ import { formatCount, formatNumber } from '../format';
 import { scheduleOn, runsVirtualStages, plainName } from '../schedules/on-layout';
 import { requireCut } from '../partition/stages';
 import { requestedSchedule } from './choose';
+import { dividesIntoGroups, groupedRanks } from '../model/parameters';
+import { greatestCommonDivisor } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
 import type { Run } from '../run/run';
 import { ExpectedError } from '../errors';
@@ -51,12 +53,16 @@ export function requireRunnable(request: PlanRequest): void {
 }
 
 /** @throws ExpectedError `plan-replicate-groups` for replicas that do not divide into the groups of HSDP. */
-function requireGroups({ training: { dataReplicate = 1 }, layout: { data } }: PlanRequest): void {
-  if (data % dataReplicate === 0) return;
+function requireGroups({ model, training, layout }: PlanRequest): void {
+  if (dividesIntoGroups(model, training, layout)) return;
+  const { dataReplicate = 1 } = training;
+  const [ranks = layout.data, ofExperts = ranks] = groupedRanks(model, training, layout);
+  const isExperts = ranks % dataReplicate === 0;
+  const divided = isExperts ? sentence`${counted(ofExperts, 'replica')} of the experts` : counted(ranks, 'replica');
   throw new ExpectedError(
     'plan-replicate-groups',
-    sentence`${counted(data, 'replica')} cannot be divided into ${counted(dataReplicate, 'group')} of HSDP`,
-    sentence`set training.dataReplicate to a divisor of ${formatCount(data)}`,
+    sentence`${divided} cannot be divided into ${counted(dataReplicate, 'group')} of HSDP`,
+    sentence`set training.dataReplicate to a divisor of ${formatCount(greatestCommonDivisor(ranks, ofExperts))}`,
   );
 }
 

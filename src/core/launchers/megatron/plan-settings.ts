@@ -47,7 +47,7 @@ export function megatronSettings(
     ...orderSettings(plan),
     ...overlapSettings(plan, traits),
     shardingSetting(plan, traits),
-    countSetting(sentence`instances of the distributed optimizer`, 'dataReplicate', plan.dataReplicate ?? 1, 1),
+    ...instanceSettings(plan, traits),
     switchSetting(
       sentence`sequence parallelism`,
       'sequenceParallel',
@@ -114,6 +114,26 @@ function shardingSetting({ zeroStage }: LaunchSettings, { leavesOpen: isOpen }: 
     reason:
       zeroStage < 2 ? never : sentence`Megatron-LM shards only the optimizer (ZeRO 1); its FSDP is another runtime than the planned one`,
   };
+}
+
+/** Groups of HSDP are instances of the distributed optimizer, which ZeRO 2 and 3 of another runtime do not have. */
+function instanceSettings(
+  { zeroStage, dataReplicate = 1 }: LaunchSettings,
+  { leavesOpen: isOpen }: LauncherTraits,
+): readonly DesiredSetting[] {
+  const isWritten = zeroStage === 1 || (isOpen && zeroStage > 1);
+  const instances = countSetting(sentence`instances of the distributed optimizer`, 'dataReplicate', isWritten ? dataReplicate : 1, 1);
+  if (isWritten || zeroStage === 0) return [instances];
+  const reason = sentence`Megatron-LM has them only of the distributed optimizer (ZeRO 1)`;
+  return [
+    { ...instances, carries: [] },
+    ...unsupported(
+      'dataReplicate',
+      counted(dataReplicate, 'group of replicas (HSDP)', 'groups of replicas (HSDP)'),
+      reason,
+      dataReplicate > 1,
+    ),
+  ];
 }
 
 /** Whole layers whose activations go to the host: a number on a command line, a number and a switch in a config. */

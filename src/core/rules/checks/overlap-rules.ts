@@ -2,9 +2,9 @@ import type { ConfigView } from '../view';
 import { countOf } from '../../launchers/counts';
 import { megatronLmFormats } from '../formats';
 import { remove, setTo, type Issue, type Rule } from '../rule';
-import { sentence } from '../../sentence';
+import { counted, sentence } from '../../sentence';
 
-/** What overlaps with computation. */
+/** What overlaps with computation, and what else needs the distributed optimizer. */
 export const overlapRules: readonly Rule[] = [
   {
     code: 'tp-overlap-without-sp',
@@ -17,6 +17,12 @@ export const overlapRules: readonly Rule[] = [
     severity: 'error',
     formats: megatronLmFormats,
     check: gatherWithoutSharding,
+  },
+  {
+    code: 'optimizer-instances-without-distributed-optimizer',
+    severity: 'error',
+    formats: megatronLmFormats,
+    check: instancesWithoutSharding,
   },
 ];
 
@@ -48,14 +54,33 @@ function tensorOverlapWithoutSequence({ facts, launcher }: ConfigView): Issue | 
  * @source Megatron-LM, `megatron/training/arguments.py`, `validate_args`
  */
 function gatherWithoutSharding({ facts, launcher, leftOut }: ConfigView): Issue | null {
-  const { overlapParamGather, distributedOptimizer, zeroStage } = facts;
-  const isSharded = distributedOptimizer?.value === true || (zeroStage?.value ?? 0) > 0;
-  const hasFsdp = leftOut.some((name) => /fsdp/i.test(name));
-  if (overlapParamGather?.value !== true || launcher.leavesOpen || isSharded || hasFsdp) return null;
+  if (facts.overlapParamGather?.value !== true || launcher.leavesOpen || shards({ facts, leftOut })) return null;
   return {
     at: ['overlapParamGather'],
     message: sentence`Gathers of weights can overlap only with the distributed optimizer, which is off`,
     remedy: sentence`turn the distributed optimizer on, or remove it`,
     changes: [...setTo('distributedOptimizer', [true]), ...remove('overlapParamGather')],
   };
+}
+
+/**
+ * @finding optimizer-instances-without-distributed-optimizer
+ * Megatron: "Partial DistOpt cannot be used without DistOpt". Instances of the distributed optimizer each shard its state once; without it
+ * each replica has all of it.
+ * @source Megatron-LM, `megatron/core/distributed/distributed_data_parallel.py`
+ */
+function instancesWithoutSharding({ facts, launcher, leftOut }: ConfigView): Issue | null {
+  const instances = countOf(facts, 'dataReplicate') ?? 1;
+  if (instances === 1 || launcher.leavesOpen || shards({ facts, leftOut })) return null;
+  return {
+    at: ['dataReplicate'],
+    message: sentence`${counted(instances, 'instance')} of the distributed optimizer need it, and it is off`,
+    remedy: sentence`turn the distributed optimizer on, or remove it`,
+    changes: [...setTo('distributedOptimizer', [true]), ...remove('dataReplicate')],
+  };
+}
+
+/** Whether replicas share out the optimizer's state, by the distributed optimizer or an FSDP that is left out of the plan. */
+function shards({ facts: { distributedOptimizer, zeroStage }, leftOut }: Pick<ConfigView, 'facts' | 'leftOut'>): boolean {
+  return distributedOptimizer?.value === true || (zeroStage?.value ?? 0) > 0 || leftOut.some((name) => /fsdp/i.test(name));
 }

@@ -74,6 +74,9 @@ describe('groups of HSDP', () => {
     assert.deepEqual(groups(await resolved({})), [1, 2, 4]);
     assert.deepEqual(groups(await resolved({ dataReplicate: 2 }), ['dataReplicate']), [2]);
     assert.deepEqual(groups(await resolved({ zeroStage: 1 }, 'megatron')), [1]);
+    // groups of one rank would shard nothing
+    const onNodesOfOne = await resolved({});
+    assert.deepEqual(groups({ ...onNodesOfOne, cluster: { ...onNodesOfOne.cluster, nodes: 32, gpusPerNode: 1 } }), [1, 2, 4, 8, 16]);
   });
 
   it('are the nodes under HYBRID_SHARD', async () => {
@@ -89,12 +92,48 @@ describe('groups of HSDP', () => {
     assert.deepEqual([training.runtime, training.zeroStage, training.dataReplicate, layout.data], ['fsdp1', 3, 2, 16]);
   });
 
-  it('are instances of the distributed optimizer in a script of Megatron-LM', async () => {
+  /** What is planned of a script of Megatron-LM on nodes of 8 GPUs. */
+  async function scripted(gpus: number, flags: string): Promise<PlanRequest> {
     const sizes =
       '--tokenizer-type NullTokenizer --vocab-size 1000 --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --max-position-embeddings 512';
-    const script = `torchrun --nproc-per-node 8 pretrain_gpt.py ${sizes} --micro-batch-size 1 --global-batch-size 8 --bf16 --use-distributed-optimizer --num-distributed-optimizer-instances 2`;
+    const script = `torchrun --nnodes ${gpus / 8} --nproc-per-node 8 pretrain_gpt.py ${sizes} --micro-batch-size 1 --bf16 ${flags}`;
     const { run } = await loadConfig('run.sh', script, { read: readerOf({}), shell: shellReader });
     assert.ok(run);
-    assert.equal(resolveRun(run, launched).training.dataReplicate, 2);
+    return resolveRun(run, launched);
+  }
+
+  const instances = (count: number): string => `--use-distributed-optimizer --num-distributed-optimizer-instances ${count}`;
+
+  it('are instances of the distributed optimizer in a script of Megatron-LM', async () => {
+    const { training } = await scripted(8, `--global-batch-size 8 ${instances(2)}`);
+    assert.equal(training.dataReplicate, 2);
+  });
+
+  it('divide also the ranks of context parallelism of Megatron-LM', async () => {
+    const sizes = '--global-batch-size 8 --tensor-model-parallel-size 4 --context-parallel-size 4';
+    const request = await scripted(32, `${sizes} ${instances(4)}`);
+    assert.deepEqual([request.layout.data, request.training.dataReplicate], [2, 4]);
+    assert.ok(chosenCandidate(makePlan(request)).iterationMs > 0);
+    const fixed = new Set(['tensor', 'pipeline', 'data', 'context', 'zeroStage'] as const);
+    assert.equal([...candidateGroups({ request, fixed })].length > 0, true);
+    const tooMany = await scripted(32, `${sizes} ${instances(16)}`);
+    assert.throws(() => makePlan(tooMany), { code: 'plan-replicate-groups' });
+    const ofFsdp = { ...request, training: { ...request.training, runtime: 'torchtitan', zeroStage: 3 } as const };
+    assert.throws(() => makePlan(ofFsdp), { code: 'plan-replicate-groups' });
+  });
+
+  it('divide the ranks of Megatron-LM that hold the same experts', async () => {
+    const sizes = '--global-batch-size 24 --num-experts 8 --moe-router-topk 2 --expert-model-parallel-size 8';
+    const request = await scripted(24, `${sizes} ${instances(2)}`);
+    assert.throws(() => makePlan(request), { code: 'plan-replicate-groups', message: /3 replicas of the experts/ });
+    assert.ok(makePlan(await scripted(24, `${sizes} ${instances(3)}`)));
+  });
+
+  it('are none without ZeRO, whatever the files and a search say', async () => {
+    assert.equal((await resolved({ dataReplicate: 4, zeroStage: 0 })).training.dataReplicate, undefined);
+    const found = [...candidateGroups({ request: await resolved({ dataReplicate: 4 }, 'megatron'), fixed: new Set(['data'] as const) })];
+    const without = found.filter(({ training }) => training.zeroStage === 0);
+    assert.ok(without.length > 0);
+    assert.deepEqual([...new Set(without.map(({ training }) => training.dataReplicate))], [1]);
   });
 });
