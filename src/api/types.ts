@@ -156,11 +156,12 @@ export interface MemoryAnswer {
   readonly layout: Layout;
   readonly fits: boolean;
   readonly tight: boolean;
-  /** Memory of the host on the node that takes most, bytes; `checkpoint` only while one is saved. */
+  /** Memory of the host on the node that takes most, bytes; `checkpointBytes` more while one is saved asynchronously. */
   readonly host: {
     readonly node: number;
-    readonly parts: { readonly optimizer: number; readonly activations: number; readonly dataLoader: number; readonly checkpoint: number };
+    readonly parts: { readonly optimizer: number; readonly activations: number; readonly dataLoader: number };
     readonly peakBytes: number;
+    readonly checkpointBytes: number;
     readonly nvmeBytes: number;
   };
   readonly findings: readonly Finding[];

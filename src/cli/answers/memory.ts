@@ -63,14 +63,17 @@ const hostNames: Readonly<Record<HostPart, string>> = {
   optimizer: 'optimizer',
   activations: 'activations',
   dataLoader: 'data loader',
-  checkpoint: 'a checkpoint that is saved asynchronously',
 };
 
-/** `Memory of the host: 251 GiB on the fullest node (optimizer 249 GiB, data loader 1.75 MiB), without the processes themselves`. */
-function hostLine({ parts, peakBytes, nvmeBytes }: HostMemory): string {
+/**
+ * `Memory of the host: 251 GiB on the fullest node (optimizer 249 GiB, data loader 1.75 MiB), and 105 GiB more during an asynchronous save;
+ * without the processes themselves and weights on the host`.
+ */
+function hostLine({ parts, peakBytes, checkpointBytes, nvmeBytes }: HostMemory): string {
   const shown = hostParts.filter((part) => parts[part] > 0).map((part) => `${hostNames[part]} ${formatBytes(parts[part])}`);
-  const nvme = nvmeBytes > 0 ? `; ${formatBytes(nvmeBytes)} on its NVMe` : '';
-  return `Memory of the host: ${formatBytes(peakBytes)} on the fullest node (${shown.join(', ')})${nvme}, without the processes themselves`;
+  const saved = `, and ${formatBytes(checkpointBytes)} more during an asynchronous save`;
+  const nvme = nvmeBytes > 0 ? `; ${formatBytes(nvmeBytes)} on its NVMe, through buffers of DeepSpeed's defaults` : '';
+  return `Memory of the host: ${formatBytes(peakBytes)} on the fullest node (${shown.join(', ')})${saved}${nvme}; without the processes themselves and weights on the host`;
 }
 
 /** Consecutive stages that read the same, as one row: `2-95`. Stages memory from 0, as launchers do. */

@@ -316,3 +316,8 @@ export type RankOrder = (typeof rankOrders)[number];
 export function rankOrderBy(stagesBeforeReplicas: boolean): RankOrder {
   return stagesBeforeReplicas ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
 }
+
+/** Whether the weights that the optimizer updates are the model's own, in fp32, and 16-bit ones are made of them for each pass. */
+export function keepsFp32Weights({ runtime }: { readonly runtime?: Runtime }): boolean {
+  return runtime === 'torchtitan' || runtime === 'fsdp1' || runtime === 'ddp';
+}

@@ -32,6 +32,8 @@ export interface BusiestMoment {
 export interface UnitMemory {
   /** From the start of its forward to the end of its backward, or of its input gradient where backward is split. */
   readonly activations: number;
+  /** In the memory of the host as long as the activations on the GPU (`activationOffloadLayers`); absent: nothing. */
+  readonly offloaded?: number;
   /** Of a token slice, for later slices of its sequences: as long as the activations. */
   readonly keysValues: number;
   /** As long as the activations, but freed by the head before the layers' backward. */
@@ -119,7 +121,7 @@ const unitMemories = new WeakMap<MemoryInputs, { readonly byShape: Map<string, M
 const mostKept = 10_000;
 
 /** What one unit holds where its backward is whole. */
-type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'keysValues' | 'logits' | 'forward' | 'backward'>;
+type WholeUnitMemory = Pick<UnitMemory, 'activations' | 'offloaded' | 'keysValues' | 'logits' | 'forward' | 'backward'>;
 
 const nothingHeld = { activations: 0, keysValues: 0, logits: 0, keptForWeights: 0 };
 
@@ -188,6 +190,7 @@ function wholeMemory({ inputs, chunk, unit, sliced, activationFactor, runs }: Un
   const layers = sumOverLayers(runs, ({ kept }) => kept);
   const saved = savedBytes(inputs, chunk, unit, sliced, layers);
   const activations = activationFactor * saved.activations;
+  const offloaded = activationFactor * sumOverLayers(runs, ({ waiting, kept }) => waiting - kept);
   const embedding = embeddingBackwardBytes(inputs, chunk);
   const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
   const operations = layerOperations(inputs, chunk, unit, runs);
@@ -195,6 +198,7 @@ function wholeMemory({ inputs, chunk, unit, sliced, activationFactor, runs }: Un
   const backward = largest(operations.backward);
   return {
     activations,
+    ...(offloaded > 0 ? { offloaded } : {}),
     keysValues: saved.keysValues,
     logits: saved.logits,
     forward: busiest([

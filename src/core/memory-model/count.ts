@@ -2,6 +2,7 @@ import type { ChunkPasses } from '../schedules/kind';
 import type { Schedule, WorkUnit } from '../schedules/schedule';
 import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import { livingBytes, maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
+import { activationsOnHost } from './host-activations';
 import {
   gpuCapacity,
   optimizerStepName,
@@ -224,6 +225,7 @@ function stageMemory(
     peakRow: row,
     staticBytes: totalBytes(always),
     unitsInFlight: maximumUnitsInFlight(schedule, stage),
+    hostBytes: activationsOnHost(schedule, chunks, stage),
   };
 }
 

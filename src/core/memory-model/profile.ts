@@ -69,6 +69,8 @@ export interface StageMemory {
    * each chunk they are on.
    */
   readonly unitsInFlight: number;
+  /** Most bytes of its activations in the memory of the host at once, of one rank. */
+  readonly hostBytes: number;
 }
 
 export interface MemoryProfile {

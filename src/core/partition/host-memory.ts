@@ -1,5 +1,5 @@
-import { elementBytes } from '../domain/number-formats';
-import { masterBytes, stateBytes } from '../domain/optimizer';
+import { nodeGroups } from '../cluster/groups';
+import { savedParameterBytes } from '../domain/checkpoint';
 import { gpusUsed, sequenceTokens, type PlanRequest } from '../domain/request';
 import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
@@ -7,83 +7,92 @@ import { heldBytes, trainedParameters } from '../memory-model/held';
 import type { StageContents } from '../memory-model/layer-tensors';
 import type { StageMemory } from '../memory-model/profile';
 import { staticBytes } from '../memory-model/static';
+import { memoized } from '../records';
 import { scheduleOn } from '../schedules/on-layout';
 import { scheduleChunks } from './chunks';
-import { offloadedBytes } from './offload';
 
-/** Named parts of what a node's processes hold in its memory, in the order they are shown. */
-export const hostParts = ['optimizer', 'activations', 'dataLoader', 'checkpoint'] as const;
+/** Named parts of what a node's processes hold in its memory all through the step, in the order they are shown. */
+export const hostParts = ['optimizer', 'activations', 'dataLoader'] as const;
 export type HostPart = (typeof hostParts)[number];
 
 /** Memory of the host of the fullest node, bytes, and what is on its NVMe. */
 export interface HostMemory {
-  /** Counted from 0, in the order of ranks. */
+  /** Counted from 0, in the order of ranks; of a cluster of several groups in the order of the groups. */
   readonly node: number;
-  /** `checkpoint` only while one is saved. */
   readonly parts: Readonly<Record<HostPart, number>>;
   /** All parts together. */
   readonly peakBytes: number;
+  /** What an asynchronous save of a checkpoint holds more until it is written. */
+  readonly checkpointBytes: number;
   readonly nvmeBytes: number;
 }
 
-type RankMemory = Readonly<Record<HostPart, number>> & { readonly nvmeBytes: number };
+type RankMemory = Readonly<Record<HostPart | 'checkpoint' | 'nvme', number>>;
 
 /**
  * Memory of the host that the ranks of a node take, on the node that takes most. Without the processes themselves: interpreter, libraries
  * and CUDA's part of each. See docs/model/memory.md, Memory of the host.
  *
- * @param stages of the planned schedule, for micro-batches in flight.
+ * @param stages of the planned schedule, for the activations that wait on the host.
  */
-export function hostMemory(request: PlanRequest, schedule: ScheduleName, stages: readonly StageMemory[]): HostMemory {
+export function hostMemory(request: PlanRequest, schedule: ScheduleName, stages: readonly Pick<StageMemory, 'hostBytes'>[]): HostMemory {
   const { stageContents } = scheduleChunks(request, scheduleOn(schedule, request.layout));
-  const ranks = stageContents.map((contents, stage) => rankMemory(request, contents, stages[stage]?.unitsInFlight ?? 0));
-  let fullest: HostMemory = { node: 0, parts: { optimizer: 0, activations: 0, dataLoader: 0, checkpoint: 0 }, peakBytes: -1, nvmeBytes: 0 };
-  for (const [node, counts] of ranksOfStages(request).entries()) {
+  const ranks = stageContents.map((contents, stage) => rankMemory(request, contents, stages[stage]?.hostBytes ?? 0));
+  let fullest: HostMemory = {
+    node: 0,
+    parts: { optimizer: 0, activations: 0, dataLoader: 0 },
+    peakBytes: -1,
+    checkpointBytes: 0,
+    nvmeBytes: 0,
+  };
+  for (const [node, counts] of ranksOfStages(request)) {
     const total = (part: keyof RankMemory): number => ranks.reduce((sum, rank, stage) => sum + (counts.get(stage) ?? 0) * rank[part], 0);
-    const parts = {
-      optimizer: total('optimizer'),
-      activations: total('activations'),
-      dataLoader: total('dataLoader'),
-      checkpoint: total('checkpoint'),
-    };
+    const parts = { optimizer: total('optimizer'), activations: total('activations'), dataLoader: total('dataLoader') };
     const peakBytes = hostParts.reduce((sum, part) => sum + parts[part], 0);
-    if (peakBytes > fullest.peakBytes) fullest = { node, parts, peakBytes, nvmeBytes: total('nvmeBytes') };
+    if (peakBytes > fullest.peakBytes) fullest = { node, parts, peakBytes, checkpointBytes: total('checkpoint'), nvmeBytes: total('nvme') };
   }
   return fullest;
 }
 
-/** How many ranks of each stage are on each node. */
-function ranksOfStages(request: PlanRequest): Map<number, number>[] {
-  const { layout, training, cluster } = request;
+/**
+ * How many ranks of each stage are on each node that has any. Where nodes differ, a group has the ranks of its stages in the order in which
+ * a cluster of its own would have them.
+ */
+function ranksOfStages({ layout, training, cluster }: PlanRequest): Map<number, Map<number, number>> {
   const { tensor, context, data, pipeline } = layout;
   const adjacent = tensor * context * (resolveRankOrder({ layout, training }) === 'tp-cp-ep-pp-dp' ? 1 : data);
-  const gpus = gpusUsed(layout);
-  const nodes: Map<number, number>[] = [];
-  for (let rank = 0; rank < gpus;) {
-    const node = Math.floor(rank / cluster.gpusPerNode);
-    const stage = Math.floor(rank / adjacent) % pipeline;
-    const end = Math.min(gpus, (node + 1) * cluster.gpusPerNode, (Math.floor(rank / adjacent) + 1) * adjacent);
-    const counts = (nodes[node] ??= new Map<number, number>());
-    counts.set(stage, (counts.get(stage) ?? 0) + end - rank);
-    rank = end;
-  }
+  const all = Array.from({ length: pipeline }, (_, stage) => stage);
+  const nodes = new Map<number, Map<number, number>>();
+  let firstNode = 0;
+  nodeGroups(cluster).forEach((group, index) => {
+    const stages = cluster.groups === undefined ? all : all.filter((stage) => layout.stageNodeGroups?.[stage] === index);
+    const gpus = (gpusUsed(layout) * stages.length) / pipeline;
+    for (let rank = 0; rank < gpus;) {
+      const [onNode, turn] = [Math.floor(rank / group.gpusPerNode), Math.floor(rank / adjacent)];
+      const end = Math.min(gpus, (onNode + 1) * group.gpusPerNode, (turn + 1) * adjacent);
+      const counts = memoized(nodes, firstNode + onNode, () => new Map<number, number>());
+      const stage = stages[turn % stages.length] ?? 0;
+      counts.set(stage, (counts.get(stage) ?? 0) + end - rank);
+      rank = end;
+    }
+    firstNode += group.nodes;
+  });
   return nodes;
 }
 
-function rankMemory(request: PlanRequest, contents: StageContents, unitsInFlight: number): RankMemory {
-  const { training, layout } = request;
-  const { microBatch } = training;
+function rankMemory(request: PlanRequest, contents: StageContents, activations: number): RankMemory {
+  const { training } = request;
   const { resident, nvmeBytes } = offloadedOptimizer(request, contents);
   return {
     optimizer: resident,
-    activations: unitsInFlight * offloadedBytes(request, contents, microBatch, training.sequenceLength / layout.context, 0),
-    dataLoader: loaderBatches * loaderBytes * microBatch * sequenceTokens(training),
+    activations,
+    dataLoader: loaderBatches * loaderBytes * training.microBatch * sequenceTokens(training),
     checkpoint: savedShare(request, contents),
-    nvmeBytes,
+    nvme: nvmeBytes,
   };
 }
 
-/** Elements of DeepSpeed's `sub_group_size` and the buffers of its swapper (`buffer_count`), each an fp32 copy. */
+/** Elements of DeepSpeed's `sub_group_size` and the buffers of its swapper (`buffer_count`), each an fp32 copy: its defaults, files may set others. */
 const subGroupElements = 1e9;
 const swapBuffers = 4;
 
@@ -118,5 +127,5 @@ const loaderBytes = 3 * 8 + 4;
 function savedShare({ model, training, layout }: PlanRequest, contents: StageContents): number {
   const { dataReplicate, ...whole } = training;
   const held = trainedParameters({ model, training: dataReplicate === undefined ? training : whole, layout }, contents);
-  return heldBytes(held, elementBytes(training) + masterBytes(training) + stateBytes(training), true);
+  return heldBytes(held, savedParameterBytes(training), true);
 }

@@ -14,7 +14,7 @@ import { maximum } from '../numbers';
  */
 
 /** Bytes that leave in the forward of this many tokens of `batch` sequences, and come back in its backward. */
-export function offloadedBytes(inputs: CostInputs, contents: StageContents, batch: number, tokens: number, context: number): number {
+function offloadedBytes(inputs: CostInputs, contents: StageContents, batch: number, tokens: number, context: number): number {
   const unit = { microBatch: 0, slice: 0, batch, tokens, context };
   return activationGroups(inputs, contents).reduce(
     (sum, group) => sum + (group.offloaded ? group.layers * layerWaitingBytes(inputs, unit, group) : 0),

@@ -1,5 +1,4 @@
-import { masterBytes, stateBytes } from '../../../core/domain/optimizer';
-import { elementBytes } from '../../../core/domain/number-formats';
+import { savedParameterBytes } from '../../../core/domain/checkpoint';
 import { gpusUsed, type PlanRequest } from '../../../core/domain/request';
 import { parameterCount } from '../../../core/model/parameters';
 import { dalyInterval, goodput } from './failures';
@@ -71,12 +70,9 @@ export interface WholeRun {
   readonly cost: Ranged | null;
 }
 
-/**
- * Bytes of a checkpoint to resume training: weights, fp32 copies and optimizer states of every parameter (14 of mixed-precision
- * Adam). Frozen weights count as trained ones.
- */
+/** Bytes of a checkpoint to resume training: `savedParameterBytes` of every parameter. Frozen weights count as trained ones. */
 export function checkpointBytes({ model, training }: Pick<PlanRequest, 'model' | 'training'>): number {
-  return parameterCount(model) * (elementBytes(training) + masterBytes(training) + stateBytes(training));
+  return parameterCount(model) * savedParameterBytes(training);
 }
 
 /**

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { hostGBps } from '../../../../src/core/cluster/links';
+import type { UnitMemory } from '../../../../src/core/memory-model/chunk-memory';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { makePlan } from '../../../../src/core/planner/make-plan';
-import { chunkCost, offloadedBytes, offloadWaits } from '../../../../src/core/partition/offload';
+import { chunkCost, offloadWaits } from '../../../../src/core/partition/offload';
 import { chosenCandidate, type Plan } from '../../../../src/core/planner/plan';
 import type { PlanRequest, TrainingSpec } from '../../../../src/core/domain/request';
 import { cutsFor } from '../../../../src/core/layout-search/cuts';
@@ -28,9 +29,14 @@ function llama(training: Partial<TrainingSpec> = {}, links = {}): PlanRequest {
   return { ...wanted, schedule: '1F1B', cluster: { ...wanted.cluster, links: { ...wanted.cluster.links, ...links } } };
 }
 
-function activations(activationOffloadLayers: number): number {
+/** What a micro-batch holds on the eight layers. */
+function held(activationOffloadLayers: number): UnitMemory {
   const schedule = generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [8192] }], 1, 1));
-  return countMemory(llama({ activationOffloadLayers }), schedule, [shape], 2 ** 40).chunks[0]!.alike[0]!.activations;
+  return countMemory(llama({ activationOffloadLayers }), schedule, [shape], 2 ** 40).chunks[0]!.alike[0]!;
+}
+
+function activations(activationOffloadLayers: number): number {
+  return held(activationOffloadLayers).activations;
 }
 
 describe('activations of some layers on the host', () => {
@@ -55,7 +61,7 @@ describe('activations of some layers on the host', () => {
     const free = at(llama());
     assert.deepEqual(at(slow(1e4)), free);
     const inputs = slow(1);
-    const copyMs = offloadedBytes(inputs, shape, 1, 8192, 0) / 1e6;
+    const copyMs = held(6).offloaded! / 1e6;
     const waits = offloadWaits(inputs, shape)(1, 8192, 0);
     assert.ok(waits.forwardMs > waits.backwardMs && waits.forwardMs < copyMs && waits.forwardMs > copyMs - free.forwardMs);
     assert.equal(at(inputs).forwardMs, free.forwardMs + waits.forwardMs);
