@@ -66,5 +66,5 @@ export function lengthReasons(over: OverLengths): Sentence[] {
 function balanceText({ overBound }: Pick<PolicyResult, 'overBound'>, { replicas }: Pick<OverLengths, 'replicas'>): Sentence {
   return overBound === 1
     ? sentence`no other assignment of its micro-batches to ${counted(replicas, 'replica')} has less work on the fullest one`
-    : sentence`the fullest of its ${counted(replicas, 'replica')} is on average at most ${formatPercent(overBound - 1)} above the least that any assignment of its micro-batches reaches`;
+    : sentence`the fullest of its ${counted(replicas, 'replica')} is at most ${formatPercent(overBound - 1)} above the least of any assignment, on average`;
 }

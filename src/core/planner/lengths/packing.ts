@@ -169,7 +169,7 @@ export function balancedSchedule<T>(items: readonly Weighed<T>[], workers: numbe
   return { workers: best, overBound: bound > 0 ? atLeastOne(most(best) / bound) : 1 };
 }
 
-/** A ratio that is 1 or more but for rounding: 1 where it is within rounding of 1. */
+/** A ratio that is 1 or more except for rounding: 1 where it is within rounding of 1. */
 export function atLeastOne(ratio: number): number {
   return ratio < 1 + 1e-9 ? 1 : ratio;
 }

@@ -98,7 +98,7 @@ describe('micro-batches over replicas', () => {
     );
   });
 
-  it('are no further from the least possible than rounding where they are balanced', () => {
+  it('have a bound of 1 where they are balanced, whatever rounding leaves', () => {
     assert.equal(balancedSchedule(weighed(Array.from({ length: 6 }, () => 0.1)), 2).overBound, 1);
   });
 
