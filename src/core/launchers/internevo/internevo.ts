@@ -93,7 +93,9 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   };
   const leftOut = [
     ...(mode === 'isp' ? ['parallel.weight'] : []),
-    ...(reader.one('parallel.zero1.size', lenient(count(2))) === undefined ? [] : ['parallel.zero1.size']),
+    ...['parallel.zero1.size', 'parallel.zero1'].filter((key) => reader.one(key, lenient(count(2))) !== undefined),
+    // its products in TF32 are faster than those of FP32, which are planned
+    ...(reader.one('model.dtype', word)?.value === 'torch.tf32' ? ['model.dtype'] : []),
     ...(reader.one('model.moe_use_residual', isTrue)?.value === true ? ['model.moe_use_residual'] : []),
   ];
   return { ...launcherFile(document, 'internevo', facts, reader), ...(leftOut.length > 0 && { leftOut }) };
@@ -101,7 +103,8 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
 
 function withoutIdleChunks({ virtualStages, activeExperts, ...rest }: Facts): Facts {
   const isCut = (rest.pipeline?.value ?? 1) > 1 && (virtualStages?.value ?? 1) > 1;
-  return { ...rest, ...(isCut && { virtualStages }), ...(rest.experts !== undefined && { activeExperts }) };
+  const active = activeExperts ?? byDefault(1, sentence`top_k of InternEvo's layers with experts`);
+  return { ...rest, ...(isCut && { virtualStages }), ...(rest.experts !== undefined && { activeExperts: active }) };
 }
 
 /** What a layer of its kind has: a gated feed-forward in multiples of 256 (`new_feed_forward`), and biases by `no_bias` or the type. */

@@ -56,6 +56,19 @@ describe('a config of InternEvo', () => {
     const moe = read(`${experts}moe = dict(top_k=2, capacity_factor=1.0)\n`);
     assert.deepEqual(values(moe, 'experts', 'activeExperts', 'expertFfn', 'qkvBias'), [4, 2, 14336, true]);
     assert.deepEqual(read(text).leftOut, ['parallel.zero1.size']);
+    assert.deepEqual(read(text.replace('zero1=dict(size=8)', 'zero1=8')).leftOut, ['parallel.zero1']);
+  });
+
+  // GShardMOELayer of InternEvo: top_k=1
+  it('sends a token to one expert where it gives no top_k', async () => {
+    const moe = text.replace('num_chunks=1,', 'num_experts=4,').replace('INTERNLM2_PUBLIC', 'INTERNLM_MoE');
+    const { model } = resolveRun(await load({ [file]: moe }), nodes(2));
+    assert.deepEqual([model.experts?.count, model.experts?.active], [4, 1]);
+  });
+
+  it('names TF32 as left out: its products are planned as FP32', () => {
+    assert.ok(read(text.replace('torch.bfloat16', 'torch.tf32')).leftOut?.includes('model.dtype'));
+    assert.ok(!read(text.replace('torch.bfloat16', 'torch.float32')).leftOut?.includes('model.dtype'));
   });
 
   it('is not blamed for values that its program takes, nor by checks of Megatron-LM', async () => {
