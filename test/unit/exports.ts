@@ -24,6 +24,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/cluster/presets#gpuTitle',
     'src/core/errors#configErrorCodes',
     'src/core/export/torch/refusals#runtimeFunctions',
+    'src/core/huggingface/hub-models#knownModels',
     'src/core/launchers/megatron/forks#forks',
     'src/core/rules/switched-off#formerCodes',
     'src/core/schedules/pytorch-csv/problems#csvProblemCodes',

@@ -123,6 +123,8 @@ const byName: ReadonlyMap<string, readonly [type: string, sizes: Dense]> = new M
   ),
 );
 
+export const denseNames: readonly string[] = [...byName.keys()];
+
 /** Type and sizes of a dense model by its plain name. */
 export function denseModel(name: string): readonly [type: string, sizes: Dense] | undefined {
   return byName.get(name);

@@ -1,6 +1,6 @@
 import type { ModelDetails } from '../domain/settings/model-details';
 import { hubPositions } from './hub-positions';
-import { hubSizes } from './hub-sizes';
+import { hubSizes, sizedModels } from './hub-sizes';
 import { own } from '../records';
 
 /** A model that a launcher names and no file gives the sizes of, as the text of an equivalent config.json. */
@@ -70,6 +70,7 @@ const languageModels: Readonly<Record<string, string>> = {
 
 /** Models by another name than that of the model with their sizes. */
 const otherNames: Readonly<Record<string, string>> = {
+  'mistral-7b-v0.2': 'mistral-7b-of-2023',
   'zephyr-7b': 'mistral-7b-of-2023',
   'zephyr-7b-gemma': 'gemma-7b',
   'seed-oss': 'seed-oss-36b',
@@ -107,7 +108,7 @@ export function modelOfHub(name: string): ModelOfLauncher {
     /^(?:[~.]*\/.*\/|[~.]*\/|(?:models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves)\/)([\w.-]+)\/?$/.exec(
       name.slice(0, 1000),
     )?.[1];
-  const plain = folder === undefined ? plainModelName(name) : nameBefore(folder);
+  const plain = folder === undefined ? plainModelName(name) : nameBefore(folder.slice(0, longestName));
   const home = folder === undefined ? 'hub' : 'preset';
   return {
     name: folder ?? name,
@@ -125,18 +126,24 @@ export function hubModel(name: string): string | null {
   return findHubSizes(plainModelName(name));
 }
 
+/** No published model's name is longer. */
+const longestName = 200;
+
 /** The name without its owner and the parts that do not affect sizes; empty for that of another owner. */
 function plainModelName(name: string): string {
-  return nameBefore(owners.exec(name)?.[1] ?? '');
+  return name.length > longestName ? '' : nameBefore(owners.exec(name)?.[1] ?? '');
 }
 
-/** A name without the parts that affect neither sizes nor positions: Qwen3 of July 2025 has other positions. */
+/** Variants that have the sizes of the others and other positions. */
+const repositioned = /^qwen3-.*(-2507)(?:-|$)|^kimi-k2-(?:instruct)?(-0905|thinking)(?:-|$)/i;
+const repositionedEnd = /-(?:2507|0905|thinking)$/;
+
+/** A name without the parts that affect neither sizes nor positions. */
 function plainName(name: string): string {
-  const plain = withoutVariant(name);
-  return /^qwen3-.*-2507(?:-|$)/i.test(name) ? `${plain}${ofJuly}` : plain;
+  const [, ofQwen, ofKimi] = repositioned.exec(name) ?? [];
+  const variant = ofQwen ?? ofKimi;
+  return variant === undefined ? withoutVariant(name) : `${withoutVariant(name)}-${variant.toLowerCase().replace('-', '')}`;
 }
-
-const ofJuly = '-2507';
 
 function withoutVariant(name: string): string {
   return name
@@ -146,7 +153,8 @@ function withoutVariant(name: string): string {
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
     .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
-    .replace(/^mistral-7b-(?:instruct-)?v0\.[12]$/, 'mistral-7b-of-2023')
+    .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
+    .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
     .replace(/^(pythia-.*)-deduped$/, '$1')
     .replace(/^deepseek-r1-0528-qwen3/, 'deepseek-r1-qwen3')
     .replace(
@@ -171,13 +179,15 @@ export function familiarModel(name: string): string | null {
 /** The text of the config.json of a model by its plain name (`qwen2.5-7b`), with its positions; null for an unknown one. */
 export function findHubSizes(name: string): string | null {
   const sized = sizedName(name);
-  const sizes = hubSizes(own(otherNames, sized) ?? own(languageModels, sized) ?? sized);
-  return sizes === null ? null : JSON.stringify({ ...hubPositions(name), ...sizes });
+  const source = own(otherNames, sized) ?? own(languageModels, sized) ?? sized;
+  const sizes = hubSizes(source);
+  // null: the base of the class is not that of the model
+  return sizes === null ? null : JSON.stringify({ rope_theta: null, ...(hubPositions(name) ?? hubPositions(source)), ...sizes });
 }
 
 /** The name by which tables of sizes have it. */
 function sizedName(name: string): string {
-  return name.endsWith(ofJuly) ? name.slice(0, -ofJuly.length) : name;
+  return name.replace(repositionedEnd, '');
 }
 
 /** A size in what follows the name of a known model, which then is not that model: `gpt2-custom-1.5b-sft`. */
@@ -190,8 +200,11 @@ const ownSize = /(?:^|[-_])\d+(?:\.\d+)?[bm](?![a-z0-9])/;
 function nameBefore(name: string): string {
   const plain = plainName(name);
   if (findHubSizes(plain) !== null || !trainedFurther.test(name.toLowerCase())) return plain;
-  const parts = name.slice(0, 200).split('-');
+  const parts = name.split('-');
   const cut = (from: number, to?: number): string => parts.slice(from, to).join('-');
   const end = parts.map((_, index) => parts.length - index).find((at) => findHubSizes(plainName(cut(0, at))) !== null);
   return end === undefined || ownSize.test(cut(end).toLowerCase()) ? plain : plainName(cut(0, end));
 }
+
+/** Plain names of all models whose sizes are known here. */
+export const knownModels: readonly string[] = [...new Set([...Object.keys(otherNames), ...Object.keys(languageModels), ...sizedModels])];

@@ -1,6 +1,6 @@
 import { own } from '../records';
 import { denseConfig, hubConfigs, type Dense } from './hub-configs';
-import { denseModel } from './hub-dense';
+import { denseModel, denseNames } from './hub-dense';
 import { expertConfigs } from './hub-experts';
 
 const llama: Readonly<Record<string, Dense>> = {
@@ -80,6 +80,12 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
   'deepseek-v3.2': ['deepseek_v32', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
   'kimi-k2': ['deepseek_v3', [61, 7168, 64, 18432, 163840, 384, 8, 1, 2048, 1536, 1]],
 };
+
+/** The names that `hubSizes` knows. */
+export const sizedModels: readonly string[] = [
+  ...[qwen3Experts, latents, hubConfigs, expertConfigs, mistral, llama, qwen2, qwen3].flatMap((table) => Object.keys(table)),
+  ...denseNames,
+];
 
 /**
  * Sizes of a language model by its name in lower case, without its owner, as the fields of its config.json; null for an unknown one.

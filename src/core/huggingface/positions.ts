@@ -21,8 +21,8 @@ const scalingKeys: Readonly<Record<(typeof ropeScalingSizes)[number], string>> =
 
 /**
  * Rotary base, rotated share and scaling of positions, and the epsilon of the norms, as a config or its class sets them: `rope_theta` and
- * `rope_scaling` of transformers 4, `rope_parameters` of transformers 5, where layers with a window may have parameters of their own. No
- * plan depends on them, so one that is not positive is left out, not refused.
+ * `rope_scaling` of transformers 4, `rope_parameters` of transformers 5, where layers with a window may have parameters of their own. A
+ * `rope_theta` of null leaves the base open. No plan depends on them, so one that is not positive is left out, not refused.
  */
 export function positionsIn(
   source: Source,
@@ -35,7 +35,7 @@ export function positionsIn(
   const base =
     readNumber(source, ['rope_theta'], parameters) ??
     readNumber(source, ['rope_theta', 'rotary_emb_base']) ??
-    classDefault(source, 'rotaryBase', 'rope_theta');
+    (source.members.get('rope_theta')?.value.type === 'null' ? undefined : classDefault(source, 'rotaryBase', 'rope_theta'));
   const shares = ['partial_rotary_factor', 'rotary_pct', 'rope_pct'];
   const rotated =
     readNumber(source, shares, parameters) ??

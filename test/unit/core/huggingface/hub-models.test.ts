@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
-import { familiarModel, hubModel, modelOfHub } from '../../../../src/core/huggingface/hub-models';
+import { familiarModel, findHubSizes, hubModel, knownModels, modelOfHub } from '../../../../src/core/huggingface/hub-models';
 import { countModelParameters } from '../../../../src/core/huggingface/count';
+import { readHuggingFace } from '../../../../src/core/huggingface/reader';
+import type { Rotary } from '../../../../src/core/domain/model';
+import { newLauncher } from '../../../../src/core/export/launchers/new-launcher';
+import { resolveRun } from '../../../../src/core/plan-request/resolve';
+import { toText } from '../../sentence-text';
 import { load } from '../config-files/files';
+import { writerOf } from '../export/launchers/editors';
+import { planWith } from '../export/launchers/plans';
 
 /** Billions of parameters, tied embeddings once, as the pages of the models on the hub say (`model.safetensors` of each). */
 const published: Readonly<Record<string, number>> = {
@@ -150,7 +157,80 @@ const published: Readonly<Record<string, number>> = {
   'Qwen/Qwen3.5-122B-A10B': 122.1,
 };
 
+/** Positions of each config.json on the hub. */
+const rotaries: Readonly<Record<string, readonly [base: number, factor?: number, kind?: string]>> = {
+  'deepseek-ai/DeepSeek-R1-Distill-Llama-8B': [500_000, 8, 'llama3'],
+  'Qwen/QwQ-32B': [1_000_000],
+  'mistralai/Mistral-Small-24B-Instruct-2501': [100_000_000],
+  'mistralai/Mistral-7B-Instruct-v0.1': [10_000],
+  'mistralai/Mistral-7B-Instruct-v0.2': [1_000_000],
+  '01-ai/Yi-6B': [5_000_000],
+  'Qwen/Qwen1.5-7B-Chat': [1_000_000],
+  'OpenGVLab/InternVL3-8B': [1_000_000],
+  'Qwen/Qwen3-Omni-30B-A3B-Instruct': [1_000_000],
+  'deepseek-ai/DeepSeek-V3.1': [10_000, 40, 'yarn'],
+  'deepseek-ai/DeepSeek-V3.2': [10_000, 40, 'yarn'],
+  'moonshotai/Kimi-K2-Instruct': [50_000, 32, 'yarn'],
+  'moonshotai/Kimi-K2-Instruct-0905': [50_000, 64, 'yarn'],
+  'moonshotai/Kimi-K2-Thinking': [50_000, 64, 'yarn'],
+  'moonshotai/Kimi-K2.5': [50_000, 64, 'yarn'],
+  'moonshotai/Kimi-VL-A3B-Instruct': [800_000],
+  'HuggingFaceH4/zephyr-7b-gemma-sft-v0.1': [10_000],
+  'openai/gpt-oss-20b': [150_000, 32, 'yarn'],
+  'databricks/dbrx-instruct': [500_000],
+};
+
+/** Models with rotary positions whose base is not known here. */
+const openBases = [
+  // its positions are ALiBi, and its type's are read as rotary
+  'baichuan2-13b',
+  'glm-4-9b',
+  'llava-onevision-1.5-4b',
+  'ministral-3-14b',
+  'olmo-3.2-hybrid-7b',
+  'olmo-hybrid-7b',
+  'olmo-hybrid-instruct-dpo-7b',
+  'olmo-hybrid-instruct-sft-7b',
+  'olmo-hybrid-think-sft-7b',
+  'qwen3.8-27b',
+  'smolvlm-2.2b',
+];
+
+function rotaryIn(config: string | null): Rotary | undefined {
+  return readHuggingFace('config.json', config ?? '').traits.rotary;
+}
+
 describe('models by their names on the hub', () => {
+  for (const [name, [base, factor, kind]] of Object.entries(rotaries))
+    it(`${name} has the rotary base ${base}`, () => {
+      const rotary = rotaryIn(hubModel(name));
+      assert.deepEqual([rotary?.base, rotary?.scaling?.factor, rotary?.scaling?.kind], [base, factor, kind]);
+    });
+
+  it('have the rotary base of their own config.json, never that of their class, or none', () => {
+    const bases = knownModels.map((name) => {
+      const { model, facts } = readHuggingFace('config.json', findHubSizes(name) ?? '');
+      return { name, isRotary: model.positions.value === 'rotary', kind: facts.rotaryBase?.source.kind };
+    });
+    assert.ok(bases.length > 150, String(bases.length));
+    assert.deepEqual(bases.filter(({ kind }) => kind === 'default'), []); // prettier-ignore
+    const without = bases.filter(({ isRotary, kind }) => isRotary && kind === undefined).map(({ name }) => name);
+    assert.deepEqual(without.toSorted(), openBases);
+  });
+
+  it('reports in an export that it leaves the base of such a model open', async () => {
+    const run = await load({ 'config.json': hubModel('zai-org/glm-4-9b-chat-hf') ?? '' });
+    const { model } = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
+    const { text, gaps } = newLauncher(planWith({ model }), writerOf('megatron-shell'));
+    assert.doesNotMatch(text, /--rotary-base/);
+    assert.match(gaps.map(({ reason }) => toText(reason)).join(), /rotary base \(it takes 10,000\)/);
+  });
+
+  it('are none where the name is longer than any, however it ends', () => {
+    assert.equal(hubModel(`Qwen/Qwen3-8B${'-chat'.repeat(50)}`), null);
+    assert.notEqual(hubModel(`Qwen/Qwen3-8B${'-chat'.repeat(5)}`), null);
+  });
+
   for (const [name, billions] of Object.entries(published))
     it(`${name} has ${billions}B parameters`, async () => {
       const run = await load({ 'config.json': hubModel(name) ?? '' });

@@ -39,8 +39,8 @@ describe('a model that a file only names', () => {
   });
 
   it('leaves open what only its class in transformers would give', async () => {
-    assert.deepEqual(await positionsFor('google/gemma-3-4b-it'), { base: undefined, epsilon: undefined, scaling: undefined });
-    assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V2'), { base: undefined, epsilon: undefined, scaling: undefined });
+    assert.deepEqual(await positionsFor('zai-org/glm-4-9b-chat-hf'), { base: undefined, epsilon: undefined, scaling: undefined });
+    assert.deepEqual(await positionsFor('mistralai/Ministral-3-14B-Base-2512'), { base: undefined, epsilon: undefined, scaling: undefined }); // prettier-ignore
   });
 
   it('has what the config.json of DeepSeek-V3 has', async () => {
