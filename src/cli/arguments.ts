@@ -40,6 +40,7 @@ export function understand(args: readonly string[]): Understood {
   if (paths.length > 1 && command.takes === 'FILE')
     throw usage(sentence`${name} takes one file, not ${paths.length}`, sentence`run it once for each`);
   refuseForeign(name, command, Object.keys(given));
+  if (common.model === '') throw usage(sentence`--model is empty`, sentence`name a config.json or a model of Hugging Face's hub`);
   const sets = written.flatMap(({ name: option, value }) => (option === 'set' && value !== undefined ? [value] : []));
   const profile = common.profile ?? sets.findLast(isProfileSet)?.replace(profileSet, '').trim() ?? null;
   const fileIndex = files[0]?.index ?? 0;

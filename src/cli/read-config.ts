@@ -5,11 +5,14 @@ import type { LauncherReader } from '../core/run/facts';
 import { applyOverrides } from '../core/terapipe/overrides';
 import type { ReadReferenced, Run } from '../core/run/run';
 import { loadConfig, type LoadedConfig } from '../core/config-files/load-config';
+import { hubModel } from '../core/huggingface/hub-models';
+import { sentence } from '../core/sentence';
+import { quoted } from '../core/text';
 import { assumedGpuName } from '../core/plan-request/scenario';
 import { noMachine, onMachine, requireSizesOn, type Machine } from '../core/plan-request/machine';
 import { parseProfile } from '../core/measured-profile/file';
 import { runOfOnnx } from '../profiler/onnx-file/run-of-onnx';
-import type { Line } from './command';
+import { usage, type Line } from './command';
 import { openNamed } from './named-source';
 import { kindOfPath, readNamedFile, readReferenced, type SourceText } from './read-file';
 import type { Terminal } from './terminal';
@@ -52,9 +55,17 @@ export async function readConfig(
   return { ...config, run: profile === null ? asked : { ...asked, profile }, fileRun: run };
 }
 
-/** A path of the command line, whole: it is of the current folder, not of the config's. */
+/**
+ * A path of the command line, whole: it is of the current folder, not of the config's. Else a model of the hub.
+ * @throws ExpectedError `usage`: it is neither.
+ */
 async function namedModel(model: string): Promise<string> {
-  return (await kindOfPath(model)) === 'nothing' ? model : path.resolve(model);
+  if ((await kindOfPath(model)) !== 'nothing') return path.resolve(model);
+  if (hubModel(model) !== null) return model;
+  throw usage(
+    sentence`--model ${quoted(model)} does not exist, and no model of Hugging Face's hub by that name has its sizes here`,
+    sentence`fix the name, or name the config.json of the model`,
+  );
 }
 
 /** A run with what the command line sets. @throws ExpectedError as `onMachine` and `applyOverrides`. */

@@ -18,7 +18,7 @@ export const checkCommand = defineCommand({
     strict: { help: 'exit status 1 for warnings too' },
     format,
   },
-  start: ({ paths, sets, machine, profile, defaults, json }, given) => {
+  start: ({ paths, sets, machine, profile, model, defaults, json }, given) => {
     const { all: isAll = false, ignore: codes = '', severity: level = 'information', strict = false, format: written = 'text' } = given;
     const least = parseChoice(severities, level, 'no severity');
     const printedAs = parseChoice(formats, written, 'no format of check');
@@ -31,7 +31,7 @@ export const checkCommand = defineCommand({
       const { formattedCheck } = await import('../check-formats/registry');
       const { shell, signal, status, docsFolder } = terminal;
       const planned = await profileOfLine({ profile }, texts);
-      const looked = { sets, machine, profile: planned, shell, signal, off, progress: status, isAsked: isAtLeast(least) };
+      const looked = { sets, machine, profile: planned, model, shell, signal, off, progress: status, isAsked: isAtLeast(least) };
       const report = await checkPaths(paths, looked, defaults, texts);
       return formattedCheck(report, printedAs, { all: isAll, isStrict: strict, folder: process.cwd(), docsFolder });
     };

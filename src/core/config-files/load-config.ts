@@ -7,10 +7,10 @@ import type { ComposingReader } from '../launchers/composition';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader, Purpose } from '../run/facts';
 import { optimizerRemarks } from '../launchers/tables/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
-import { hubModel } from '../huggingface/hub-models';
+import { hubModel, modelOfHub } from '../huggingface/hub-models';
 import { asLaunched } from '../launchers/as-launched';
 import { runOfLauncher } from '../launchers/launcher-run';
-import { findNamedModel } from '../launchers/named-models';
+import { findNamedModel, languageModelRemark } from '../launchers/named-models';
 import { isLauncher } from '../launchers/registry';
 import type { ReadReferenced, Run } from '../run/run';
 import type { ConfigFormat, LauncherFormat } from '../run/config-format';
@@ -24,6 +24,7 @@ import { loadReader, recogniseJson, recogniseConfig, unknownFormat } from './rea
 import { withStageLayers } from '../launchers/stage-layers';
 import { sentence, type Sentence } from '../sentence';
 import type { Place } from '../domain/located';
+import { quoted } from '../text';
 
 /** How the terminal or VS Code reads further files. */
 interface ConfigHost {
@@ -105,7 +106,7 @@ async function loadLauncher(
   { read, model = null }: ConfigHost,
 ): Promise<Omit<LoadedConfig, 'reread'>> {
   refuseBeyondLimits(launcher);
-  const asked = model ?? modelInComment(launcher.text);
+  const asked = model === null ? modelInComment(launcher) : { name: model, place: launcher.place };
   const joined = asked === null ? await joinedModel(launcher, read) : await askedModel(launcher, asked, read);
   const named = joined === null ? findNamedModel(launcher) : null;
   const { run, noRun } = launcherRunOrReason(launcher, joined ?? (named === null ? null : { config: named.config, texts: new Map() }));
@@ -125,6 +126,7 @@ async function loadLauncher(
       ...remarks,
       ...((launcher.purpose ?? 'training') === 'training' ? optimizerRemarks(launcher.facts) : []),
       ...(named === null ? [] : [named.remark]),
+      ...(asked !== null && modelOfHub(asked.name).isPart === true ? [languageModelRemark(asked.name, asked.place)] : []),
     ],
   };
 }
@@ -173,21 +175,52 @@ async function joinedModel({ file, modelFiles }: LauncherFile, read: ReadReferen
   return null;
 }
 
+/** A model by a name of the hub or a path, and where that is asked for. */
+interface AskedModel {
+  readonly name: string;
+  readonly place: Place;
+}
+
 /** `# terapipe-model: owner/name` of shell, YAML, TOML and Python; null without it. */
-function modelInComment(text: string): string | null {
-  return /^[ \t]*(?:#|\/\/)[ \t]*terapipe-model:[ \t]*(\S{1,400})/m.exec(text)?.[1] ?? null;
+function modelInComment({ file, text }: LauncherFile): AskedModel | null {
+  const found = /^[ \t]*(?:#|\/\/)[ \t]*terapipe-model:[ \t]*(\S{1,400})/m.exec(text);
+  if (found === null) return null;
+  const [whole, name = ''] = found;
+  const end = found.index + whole.length;
+  return { name, place: { file, range: { start: end - name.length, end } } };
 }
 
 /**
  * The model that a comment or the command line names: of the hub, where its sizes are known here, else a file.
- * @throws ExpectedError as `read` and `readHuggingFace`.
+ * @throws ExpectedError as `readHuggingFace`; `config-inconsistent` where the launcher's file has sizes; `config-not-found` at the name.
  */
-async function askedModel({ file }: LauncherFile, asked: string, read: ReadReferenced): Promise<JoinedModel> {
-  const published = hubModel(asked);
-  const path = /\.json$/i.test(asked) ? asked : `${asked.replace(/\/$/, '')}/config.json`;
-  const source = published === null ? await read(file, path) : { file: path, text: published };
+async function askedModel({ file, facts }: LauncherFile, { name, place }: AskedModel, read: ReadReferenced): Promise<JoinedModel> {
+  if (facts.layers?.source.kind === 'file' && facts.hidden?.source.kind === 'file')
+    throw configError(
+      'config-inconsistent',
+      sentence`This file gives the sizes of its model, and ${quoted(name)} is asked for`,
+      sentence`leave that model out, or the sizes in the file`,
+      place,
+    );
+  const published = hubModel(name);
+  const path = /\.json$/i.test(name) ? name : `${name.replace(/\/$/, '')}/config.json`;
+  const source = published === null ? await readAsked(file, path, { name, place }, read) : { file: path, text: published };
   const config = readHuggingFace(source.file, source.text);
   return { config, texts: new Map([[source.file, config.document.text]]) };
+}
+
+async function readAsked(file: string, path: string, { name, place }: AskedModel, read: ReadReferenced): ReturnType<ReadReferenced> {
+  try {
+    return await read(file, path);
+  } catch (error) {
+    if (!(error instanceof ExpectedError) || error.code !== 'config-not-found') throw error;
+    throw configError(
+      'config-not-found',
+      sentence`${quoted(name)} does not exist, and no model of Hugging Face's hub by that name has its sizes here`,
+      sentence`fix the name, or name the config.json of the model`,
+      place,
+    );
+  }
 }
 
 /** That a launcher leaves the model to another file is nothing wrong with it. */

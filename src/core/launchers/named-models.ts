@@ -1,5 +1,5 @@
 import type { Finding } from '../findings';
-import type { Located } from '../domain/located';
+import type { Located, Place } from '../domain/located';
 import { quoted } from '../text';
 import type { Fact, LauncherFile } from '../run/facts';
 import { readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
@@ -28,6 +28,12 @@ export function findNamedModel({ format, facts }: LauncherFile): NamedModel | nu
     config: defaulted(withTraits(withoutClassDetails(readHuggingFace('', model.config)), model.details), reason),
     remark: { code: 'sizes-of-launcher', severity: 'information', place: flavor.source.place, message, remedy, fixes: [] },
   };
+}
+
+/** That of a model which is asked for only its language model is planned. */
+export function languageModelRemark(name: string, place: Place): Finding {
+  const { message, remedy } = namedModelTexts({ name, home: 'hub', config: null, isPart: true });
+  return { code: 'sizes-of-launcher', severity: 'information', place, message, remedy, fixes: [] };
 }
 
 /**

@@ -17,11 +17,12 @@ export async function comparedAnswer(
   terminal: Terminal,
   texts: Map<string, string>,
 ): Promise<Answer> {
-  const { sets, machine, defaults, profile } = line;
+  const { sets, machine, model, defaults, profile } = line;
   if (isSearchedSide(other)) return comparedSearchAnswer(config, other, { defaults, free }, terminal, texts);
   const read = await readOther(other, texts, terminal.signal);
   const planned = await planNearby(config, defaults, terminal.status);
   if (read.kind !== 'config') return comparedRunAnswer(planned, read, other, texts);
-  const otherConfig = await readConfig(read.source, { sets, machine, shell: terminal.shell, withProfile: profile === null }, texts);
+  const reading = { sets, machine, model, shell: terminal.shell, withProfile: profile === null };
+  const otherConfig = await readConfig(read.source, reading, texts);
   return comparedPlansAnswer(planned, await planNearby(await runConfig(otherConfig, line, texts), defaults, terminal.status), texts);
 }

@@ -20,7 +20,7 @@ export const diffCommand = defineCommand({
   notes: `The two that diff compares are files, folders, or git revisions: main is the current
 folder there, main:configs/a.yaml a path in it. Exit status 1 where the change adds an
 error or a step that no longer fits.`,
-  start: ({ paths, sets, machine, profile, defaults, json }, given) => {
+  start: ({ paths, sets, machine, profile, model, defaults, json }, given) => {
     const { all: isAll = false, ignore: codes = '', format: written = 'text' } = given;
     const printedAs = parseChoice(formats, written, 'no format of diff');
     if (json && printedAs === 'markdown') throw usage(sentence`--json and --format markdown are two formats`, sentence`give one of them`);
@@ -35,7 +35,7 @@ error or a step that no longer fits.`,
       const { diffAnswer } = await import('./answer');
       const sides = await openSides(paths, range, signal);
       const planned = await profileOfLine({ profile }, texts);
-      const options = { sets, machine, profile: planned, shell, signal, defaults, off, progress: status };
+      const options = { sets, machine, profile: planned, model, shell, signal, defaults, off, progress: status };
       const compared: SideChanges[] = [];
       for (const { base, head } of sides) compared.push(await compareSides(base, head, options));
       return diffAnswer(sides, compared, { all: isAll, asMarkdown: printedAs === 'markdown' });

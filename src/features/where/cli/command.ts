@@ -5,13 +5,14 @@ import { defineCommand, usage } from '../../../cli/command';
 import { all, configOptions, refuseSet } from '../../../cli/common-options';
 import { free, parseFreeKeys, schedules, withSchedules } from '../../../cli/search-options';
 
-const { set, gpus, network } = configOptions;
+const { set, model, gpus, network } = configOptions;
 
 export const whereCommand = defineCommand({
   takes: 'FILE',
   description: 'the best layout on each of several GPUs and cloud machine types, with time, cost and fit',
   options: {
     set,
+    model,
     gpus,
     network,
     on: {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
+import { ExpectedError } from '../../../../src/core/errors';
 import type { Run } from '../../../../src/core/run/run';
+import { toText } from '../../sentence-text';
 import { shellReader } from '../launchers/shell/shell-reader';
 import { readerOf } from './files';
 
@@ -26,8 +28,31 @@ describe("the model of a launcher's file that has none", () => {
     assert.equal((await loaded(yaml, files))?.model.layers.value, 3);
   });
 
-  it('is an error where neither the hub nor a file has it', async () => {
-    await assert.rejects(loaded(`# terapipe-model: nobody/nothing\n${yaml}`), { code: 'config-not-found' });
+  it('is an error at its name where neither the hub nor a file has it', async () => {
+    const text = `# terapipe-model: nobody/nothing\n${yaml}`;
+    await assert.rejects(loaded(text), (error: unknown) => {
+      assert.ok(error instanceof ExpectedError);
+      const { code, place } = error;
+      assert.deepEqual([code, place?.file], ['config-not-found', 'fsdp.yaml']);
+      assert.equal(text.slice(place?.range.start, place?.range.end), 'nobody/nothing');
+      return true;
+    });
+  });
+
+  it('is refused where the file itself gives the sizes', async () => {
+    const text = 'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 --micro-batch-size 1 --global-batch-size 8\n'; // prettier-ignore
+    const host = { read: readerOf({}), shell: shellReader };
+    assert.equal((await loadConfig('train.sh', text, host)).run?.model.layers.value, 4);
+    const asked = loadConfig('train.sh', text, { ...host, model: 'Qwen/Qwen2.5-7B' });
+    await assert.rejects(asked, { code: 'config-inconsistent' });
+  });
+
+  it('is named as only the language model of one that sees', async () => {
+    const { findings } = await loadConfig('fsdp.yaml', `# terapipe-model: Qwen/Qwen2.5-VL-7B-Instruct\n${yaml}`, { read: readerOf({}), shell: shellReader }); // prettier-ignore
+    assert.match(
+      findings.map(({ message }) => toText(message)).join('\n'),
+      /Only the language model of "Qwen\/Qwen2.5-VL-7B-Instruct" is planned/,
+    );
   });
 
   it('is not read from inside a value', async () => {
