@@ -252,7 +252,7 @@ function stepOfFile(step: PlannedStep, run: Run, { facts, format }: LauncherFile
     training: {
       ...silent(step.request.training, isTitan),
       ...given,
-      ...(isTitan ? { zeroStage: shardedAs(facts, step.request.training) } : {}),
+      ...(isTitan ? { zeroStage: shardedAs(facts, step.request.training, run.layout.context?.value ?? 1) } : {}),
       microBatch,
       globalBatch: training.globalBatch?.value ?? (run.batchPerReplica?.value ?? microBatch) * data,
     },
@@ -268,9 +268,9 @@ function rereadSlicing({ split }: Run, request: PlanRequest): PlanRequest['slici
   return { unit: request.slicing.unit, scheme: schemeAlike(request, lengths), split: { ...split.value, lengths } };
 }
 
-/** Whether a TorchTitan file shards at all; ZeRO 1 and 2 are set to be 3 there. */
-function shardedAs({ dataShard }: Facts, { zeroStage }: TrainingSpec): TrainingSpec['zeroStage'] {
-  return dataShard?.value === 1 ? 0 : zeroStage === 0 ? 3 : zeroStage;
+/** Whether a TorchTitan file shards at all, over ranks of context parallelism too; ZeRO 1 and 2 are set to be 3 there. */
+function shardedAs({ dataShard }: Facts, { zeroStage }: TrainingSpec, context: number): TrainingSpec['zeroStage'] {
+  return dataShard?.value === 1 && context === 1 ? 0 : zeroStage === 0 ? 3 : zeroStage;
 }
 
 /** What launchers do where a file leaves it open. */

@@ -11,6 +11,7 @@ import {
   removed,
   isGiven,
   unsupported,
+  unsupportedGroups,
   narrowFormatSettings,
   newFile,
   optimizerOffloadSetting,
@@ -78,6 +79,7 @@ function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
       sentence`DeepSpeed refuses ZeRO 2 and 3 in its pipeline engine`,
       pipeline > 1 && zeroStage > 1,
     ),
+    ...unsupportedGroups(plan, sentence`ZeRO shards over all replicas, except for MiCS and hpZ, which you set yourself`),
     ...unsupported('context', sentence`context parallel size ${context}`, script, context > 1),
     ...unsupported(['expert', 'expertTensor'], sentence`expert parallel size ${expert}`, script, expert > 1),
     ...unsupported(

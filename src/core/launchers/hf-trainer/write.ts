@@ -1,7 +1,7 @@
-import type { Program } from '../../run/facts';
+import type { Facts, Program } from '../../run/facts';
 import { llamaFactory } from './programs';
 import { counted, sentence } from '../../sentence';
-import { never, removed, sizeSettings, unsupported, type DesiredSetting } from '../writing/desired-setting';
+import { never, removed, sizeSettings, unsupported, unsupportedGroups, type DesiredSetting } from '../writing/desired-setting';
 import { gpusSetting } from '../writing/common-settings';
 import type { Editor, Started } from '../writing/editor';
 import type { KeyNames } from '../writing/key-names';
@@ -35,6 +35,11 @@ function trainerSettings(plan: LaunchSettings, { program }: Started): readonly D
     checkpointingSetting(plan, program),
     ...sizeSettings(plan, { tensor: 1, context: 1 }),
     ...unsupported('pipeline', sentence`pipeline parallel size ${pipeline}`, sentence`trainers have no pipeline`, pipeline > 1),
+    ...unsupportedGroups(plan, elsewhere).map((groups) => ({
+      ...groups,
+      carries: [],
+      isMet: ({ hybridShard, dataReplicate }: Facts) => hybridShard?.value === true || dataReplicate?.value === plan.dataReplicate,
+    })),
     ...unsupported('expert', sentence`expert parallel size ${expert}`, elsewhere, expert > 1),
     gpusSetting(plan, { isMet: () => false, alternatives: () => [] }, elsewhere),
   ];

@@ -15,6 +15,7 @@ import {
   removed,
   isGiven,
   unsupported,
+  unsupportedGroups,
   narrowFormatSettings,
   optimizerOffloadSetting,
   sizeSettings,
@@ -124,16 +125,8 @@ function instanceSettings(
   const isWritten = zeroStage === 1 || (isOpen && zeroStage > 1);
   const instances = countSetting(sentence`instances of the distributed optimizer`, 'dataReplicate', isWritten ? dataReplicate : 1, 1);
   if (isWritten || zeroStage === 0) return [instances];
-  const reason = sentence`Megatron-LM has them only of the distributed optimizer (ZeRO 1)`;
-  return [
-    { ...instances, carries: [] },
-    ...unsupported(
-      'dataReplicate',
-      counted(dataReplicate, 'group of replicas (HSDP)', 'groups of replicas (HSDP)'),
-      reason,
-      dataReplicate > 1,
-    ),
-  ];
+  const groups = unsupportedGroups({ zeroStage, dataReplicate }, sentence`Megatron-LM has them only of its distributed optimizer (ZeRO 1)`);
+  return [{ ...instances, carries: [] }, ...groups];
 }
 
 /** Whole layers whose activations go to the host: a number on a command line, a number and a switch in a config. */

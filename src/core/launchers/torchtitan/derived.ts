@@ -94,12 +94,20 @@ function deriveVirtualStages(facts: Draft): void {
     derive(facts, 'virtualStages', 2, sentence`TorchTitan puts 2 stages on each rank under ${schedule.value.slice(0, 60)}`);
 }
 
-/** Samples are spread over replicas and shards alike; shards of -1 are known only with the GPUs. */
+/**
+ * Samples are spread over replicas and shards alike; shards of -1 are known only with the GPUs. Replicas of one shard, without context
+ * parallelism, over whose ranks FSDP2 shards too, run under DDP (`dp_replicate_enabled` and `fsdp_enabled` of
+ * torchtitan/distributed/parallel_dims.py).
+ */
 function deriveData(facts: Draft): void {
-  const { dataReplicate, dataShard } = facts;
+  const { dataReplicate, dataShard, context } = facts;
   if (dataShard === undefined || dataShard.value === -1) return;
   if (dataReplicate === undefined || dataReplicate.value === 1) facts.data = dataShard;
-  else derive(facts, 'data', dataReplicate.value * dataShard.value, sentence`${dataReplicate.value} replicas of ${dataShard.value} shards`);
+  else {
+    derive(facts, 'data', dataReplicate.value * dataShard.value, sentence`${dataReplicate.value} replicas of ${dataShard.value} shards`);
+    if (dataShard.value === 1 && (context?.value ?? 1) === 1)
+      derive(facts, 'zeroStage', 0, sentence`TorchTitan runs replicas of one shard under DDP`);
+  }
 }
 
 /** "No effect [...] when ep = 1" (JobConfig, expert_tensor_parallel_degree): experts are sharded as the rest is. */

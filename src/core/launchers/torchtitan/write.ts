@@ -100,7 +100,7 @@ export function titanSettings(plan: LaunchSettings): readonly DesiredSetting[] {
 }
 
 /** FSDP2 shards over `data_parallel_shard_degree` GPUs, DDP and HSDP repeat over `data_parallel_replicate_degree`. */
-function dataSettings({ data, zeroStage, dataReplicate = 1 }: LaunchSettings): readonly DesiredSetting[] {
+function dataSettings({ data, context, zeroStage, dataReplicate = 1 }: LaunchSettings): readonly DesiredSetting[] {
   const [replicate, shard] = zeroStage === 0 ? [data, 1] : [dataReplicate, data / dataReplicate];
   const setting: DesiredSetting = {
     what:
@@ -124,8 +124,10 @@ function dataSettings({ data, zeroStage, dataReplicate = 1 }: LaunchSettings): r
     ],
     reason: never,
   };
+  const withContext = sentence`FSDP2 shards over the ranks of context parallelism`;
   const shards = sentence`FSDP2 shards everything; fsdp_reshard_after_forward "never" keeps gathered weights, as ZeRO 2`;
-  return [setting, ...unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, shards, (zeroStage === 1 || zeroStage === 2) && data > 1)];
+  const isOther = zeroStage === 0 ? context > 1 : zeroStage < 3 && data > 1;
+  return [setting, ...unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, zeroStage === 0 ? withContext : shards, isOther)];
 }
 
 /** Its schedule by name; instead of one that TorchTitan does not run, one that runs the virtual stages. */

@@ -3,7 +3,16 @@ import type { Facts } from '../../run/facts';
 import { formatCount } from '../../format';
 import { counted, sentence } from '../../sentence';
 import { countOf } from '../counts';
-import { isGiven, never, removed, switchSetting, unsupported, type Alternative, type DesiredSetting } from './desired-setting';
+import {
+  isGiven,
+  never,
+  removed,
+  switchSetting,
+  unsupported,
+  unsupportedGroups,
+  type Alternative,
+  type DesiredSetting,
+} from './desired-setting';
 import { runsSlices, type LaunchSettings } from './launch-settings';
 
 /** The number of GPUs of a file from which replicas follow: they are what the other sizes leave. */
@@ -40,6 +49,7 @@ export function lacking(plan: LaunchSettings, name: string): readonly DesiredSet
       sentence`${name} has one stage on each GPU`,
       virtualStages > 1,
     ),
+    ...unsupportedGroups(plan, sentence`no setting for it is known of ${name}`),
     ...unsupported('slicing', sentence`token slices (${schedule})`, sentence`${name} has no token slices`, runsSlices(plan)),
     ...unsupported(
       'activationOffloadLayers',

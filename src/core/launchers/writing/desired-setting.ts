@@ -5,7 +5,7 @@ import { settings, settingTitle } from '../../domain/settings/table';
 import type { NarrowFormat } from '../../domain/number-formats';
 import { formatNumber } from '../../format';
 import type { countOf } from '../counts';
-import { sentence, type Sentence } from '../../sentence';
+import { counted, sentence, type Sentence } from '../../sentence';
 
 /** One setting to write; without a value: to remove. */
 export interface SettingEdit {
@@ -135,6 +135,15 @@ export function unsupported(
   isAsked = true,
 ): readonly DesiredSetting[] {
   return isAsked ? [{ what, carries: [carries].flat(), facts: [], isMet: () => false, alternatives: () => [], reason }] : [];
+}
+
+/** Groups of HSDP, of a launcher without a setting for them; without ZeRO there are none. */
+export function unsupportedGroups(
+  { zeroStage, dataReplicate = 1 }: { readonly zeroStage: number; readonly dataReplicate?: number },
+  reason: Sentence,
+): readonly DesiredSetting[] {
+  const groups = counted(dataReplicate, 'group of replicas (HSDP)', 'groups of replicas (HSDP)');
+  return unsupported('dataReplicate', groups, reason, zeroStage > 0 && dataReplicate > 1);
 }
 
 /** The facts of a file that is not written yet. */
