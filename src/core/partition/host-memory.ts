@@ -92,7 +92,10 @@ function rankMemory(request: PlanRequest, contents: StageContents, activations: 
   };
 }
 
-/** Elements of DeepSpeed's `sub_group_size` and the buffers of its swapper (`buffer_count`), each an fp32 copy: its defaults, files may set others. */
+/**
+ * Elements of DeepSpeed's `sub_group_size` and the buffers of its swapper (`buffer_count`), each an fp32 copy: its defaults, whatever its
+ * file has.
+ */
 const subGroupElements = 1e9;
 const swapBuffers = 4;
 

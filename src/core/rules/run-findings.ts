@@ -5,6 +5,7 @@ import type { Plan } from '../planner/plan';
 import { issuesWithFixes, issuePlace, noteMark } from './launch-findings';
 import { formatFindings } from './plan/format-findings';
 import { memoryFindings } from './plan/memory-findings';
+import { offloadFindings } from './plan/offload-findings';
 import type { Remedy } from './plan/remedy';
 import { listed, type Change, type Issue, type Rule } from './rule';
 import { settingEdits } from './settings';
@@ -21,7 +22,13 @@ import { append } from '../records';
 export function runFindings(run: Run, plan: Plan | null, remedies: readonly Remedy[] = []): Finding[] {
   const view = viewOfRun(run, plan?.request);
   const ofRules = rules.flatMap((rule) => issuesWithFixes(rule, view).map((issue) => toRunFinding(run, view, rule, issue)));
-  return mostSevereFirst([...ofRules, ...formatFindings(run, plan), ...memoryFindings(run, plan, remedies), ...(run.remarks ?? [])]);
+  return mostSevereFirst([
+    ...ofRules,
+    ...formatFindings(run, plan),
+    ...offloadFindings(run),
+    ...memoryFindings(run, plan, remedies),
+    ...(run.remarks ?? []),
+  ]);
 }
 
 function toRunFinding(run: Run, { facts }: ConfigView, { code, ...rule }: Rule, issue: Issue): Finding {

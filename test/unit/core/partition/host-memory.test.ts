@@ -114,11 +114,13 @@ describe('memory of the host', () => {
 
   it('numbers the nodes of each group by its own GPUs', async () => {
     const group = { gpu: 'A100-80GB', nodes: 1, gpusPerNode: 8 };
+    const stageLayers = [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2];
+    const stageNodeGroups = [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
     const run = await loadObject({
       model,
       schedule: '1F1B',
       training: { sequenceLength: 2048, globalBatch: 32, offloadOptimizer: true },
-      layout: { tensor: 1, data: 2, pipeline: 12, stageLayers: [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2], stageNodeGroups: [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1] }, // prettier-ignore
+      layout: { tensor: 1, data: 2, pipeline: 12, stageLayers, stageNodeGroups }, // prettier-ignore
       cluster: { groups: [group, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 16 }] },
     });
     const request = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
