@@ -6,6 +6,7 @@ import { kindSettings, libraryDefaults, loraSettings } from '../tables/adapters'
 import type { Facts, LauncherFile, Program } from '../../run/facts';
 import { axolotl, llamaFactory, buildTrainerProgram, openInstruct, trl } from './programs';
 import { count, fixed, on } from '../../languages/reads';
+import { fsdpHybrid } from '../accelerate/accelerate';
 import { factorySwitches, rankArgument, trainerOptimizer } from '../tables/optimizer-facts';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts, withCheckpointing } from '../deepspeed/trainer-files';
 import { checkpointPath, stateDictKeys } from '../tables/checkpoint-facts';
@@ -68,6 +69,8 @@ const trainerKeys: Table = {
   ],
   loadCheckpoint: rows(checkpointPath, 'resume_from_checkpoint', 'auto_resume_from_checkpoints'),
   ...stateDictKeys('fsdp_config.fsdp_state_dict_type', 'fsdp_config.state_dict_type'),
+  hybridShard: rows(fsdpHybrid, 'fsdp_config.fsdp_sharding_strategy', 'fsdp_config.sharding_strategy'),
+  dataReplicate: [row('dp_replicate_size', lenient(count(1)))],
   tensor: [row('tensor_parallel_size', count(1))],
   context: [row('context_parallel_size', count(1))],
   recomputeGranularity: [
@@ -144,16 +147,35 @@ function defaultOptimizerRank({ optimizer }: Facts): Facts {
   return /^use_(galore|apollo)$/.test(optimizer?.name ?? '') ? { optimizerRank: byDefault(16, sentence`LLaMA-Factory's default`) } : {};
 }
 
-/** Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded. */
+/**
+ * Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded, or what the options of `fsdp` name of them, inside a node
+ * under `hybrid_shard` (`FSDPOption` of transformers/trainer_utils.py).
+ */
 function fsdpDefaults(own: YamlDocument): Facts {
-  return isFsdp(own) ? { zeroStage: byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`) } : {};
+  if (!isFsdp(own)) return {};
+  const options = fsdpOptions(own);
+  const keepsWeights = options.some((option) => /^(shard_grad_op|hybrid_shard_zero2)$/i.test(option));
+  return {
+    zeroStage: keepsWeights
+      ? byDefault(2, sentence`FSDP shards gradients and optimizer state`)
+      : byDefault(3, sentence`FSDP shards weights, gradients and optimizer state`),
+    ...(options.some((option) => /^hybrid_shard/i.test(option)) && {
+      hybridShard: byDefault(true, sentence`hybrid_shard shards inside each node`),
+    }),
+  };
 }
 
-function isFsdp({ root }: YamlDocument): boolean {
-  return ['fsdp', 'fsdp_config'].some((name) => {
-    const value = root.entries.get(name)?.value;
-    return value !== undefined && (value.kind === 'map' ? value.entries.size > 0 : value.kind === 'list' && value.items.length > 0);
-  });
+/** Options of `fsdp`: a list, or words in one string (`TrainingArguments`, transformers/training_args.py). */
+function fsdpOptions({ root }: YamlDocument): readonly string[] {
+  const value = root.entries.get('fsdp')?.value;
+  const items = value === undefined || value.kind === 'map' ? [] : value.kind === 'list' ? value.items : [value];
+  const words = items.flatMap((item) => (item.kind === 'scalar' ? item.text.split(/[\s,]+/) : []));
+  return words.filter((word) => !/^(|~|null|false|no|off)$/i.test(word));
+}
+
+function isFsdp(own: YamlDocument): boolean {
+  const config = own.root.entries.get('fsdp_config')?.value;
+  return fsdpOptions(own).length > 0 || (config?.kind === 'map' && config.entries.size > 0);
 }
 
 /** Adapters of Axolotl (`adapter`), LLaMA-Factory (`finetuning_type`) or TRL (`use_peft`). */

@@ -76,7 +76,7 @@ export function readLingua(file: string, text: string): LauncherFile {
   const isPlanned = unlike.length === 0;
   const written = reader.facts(isPlanned ? { ...sizes, ...keys } : keys);
   const model = kind === 'mamba' ? mamba : transformer;
-  const facts = { ...(isPlanned ? model(reader, section, written) : {}), ...written };
+  const facts = { ...(isPlanned ? model(reader, section, written) : {}), ...shardGroups(reader), ...written };
   const isSelective = reader.one('distributed.selective_activation_checkpointing', on(true))?.value === true;
   const left = [...unlike, ...leftOut, ...(isSelective ? ['distributed.selective_activation_checkpointing'] : [])];
   return { ...launcherFile(document, 'lingua', facts, reader), ...(left.length > 0 && { leftOut: left }) };
@@ -98,6 +98,24 @@ function describeModel({ root }: YamlDocument, reader: KeyReader): Described {
     unlike: [...others.map((name) => `${section}.${name}`), ...(app === undefined ? [] : [`model_type: ${app.value}`])],
     leftOut: added.map((name) => `${section}.${name}`),
   };
+}
+
+/** `local_rank < 8` (`setup_torch_distributed` of lingua/distributed.py). */
+const gpusOfNode = 8;
+
+/**
+ * Shards of a group of HSDP. One shard, the default, is none: `fully_shard` then gets the mesh of the replicas and shards over all
+ * (`parallelize_model` of lingua/distributed.py). `dp_replicate` is what the shards leave of the GPUs where it does not fit them
+ * (`validate_train_args` of apps/main/train.py); without it, shards of a node are groups
+ * of one, and others are not read.
+ */
+function shardGroups(reader: KeyReader): Facts {
+  const shards = reader.one('distributed.dp_shard', count(1));
+  const groups = reader.one('distributed.dp_replicate', count(1));
+  if (shards === undefined || shards.value === 1) return {};
+  if (groups !== undefined) return { dataShard: shards, dataReplicate: groups };
+  const tensor = reader.one('distributed.tp_size', count(1))?.value ?? 1;
+  return shards.value * tensor === gpusOfNode ? { hybridShard: { ...shards, value: true } } : {};
 }
 
 const reason = sentence`lingua's code has it`;
