@@ -148,7 +148,7 @@ function defaultOptimizerRank({ optimizer }: Facts): Facts {
 }
 
 /**
- * Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded, or what the options of `fsdp` name of them, inside a node
+ * Axolotl's `fsdp` or `fsdp_config`: weights, gradients and optimizer are sharded, or what the options of `fsdp` name, inside a node
  * under `hybrid_shard` (`FSDPOption` of transformers/trainer_utils.py).
  */
 function fsdpDefaults(own: YamlDocument): Facts {
