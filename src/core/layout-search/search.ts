@@ -1,6 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import { scheduleOn } from '../schedules/on-layout';
-import { paretoFront, queue } from './best-first';
+import { createQueue } from '../queue';
+import { paretoFront } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
 import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
@@ -95,7 +96,7 @@ const nodesBetweenReports = 4096;
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator = createEvaluator(asked.request)): SearchOutcome {
   const problem = heldToMeasured(asked);
   const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
-  const open = queue<CandidateGroup | SearchPoint>();
+  const open = createQueue<CandidateGroup | SearchPoint>();
   const kept = keeper(bestOnly);
   const counts = { families: 0, opened: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<CandidateGroup, Bound>();

@@ -1,4 +1,5 @@
 import { maximum } from '../../numbers';
+import { createQueue } from '../../queue';
 
 /** Documents that share a sequence, longest first. */
 export type Pack = readonly number[];
@@ -70,10 +71,8 @@ export function longestFirstSchedule<T>(items: readonly Weighed<T>[], workers: n
   return loads.map((load) => load.items);
 }
 
-/** What some workers have, the heaviest first. */
-interface Partition<T> {
-  readonly loads: readonly { readonly weight: number; readonly items: readonly T[] }[];
-}
+/** What some workers have, the heaviest load first. */
+type Partition<T> = readonly { readonly weight: number; readonly items: readonly T[] }[];
 
 /**
  * Schedules items on workers by the largest differencing method: the two partitions whose loads differ most become one, the heaviest load
@@ -81,60 +80,20 @@ interface Partition<T> {
  * `get_seqlen_balanced_partitions`).
  */
 export function differencingSchedule<T>(items: readonly Weighed<T>[], workers: number): readonly (readonly T[])[] {
-  const heap = new DifferenceHeap<T>();
+  const queue = createQueue<Partition<T>>();
+  const push = (loads: Partition<T>): void => queue.push((loads.at(-1)?.weight ?? 0) - (loads[0]?.weight ?? 0), loads);
   const none = Array.from({ length: workers - 1 }, () => ({ weight: 0, items: [] }));
-  for (const { item, weight } of items) heap.push({ loads: [{ weight, items: [item] }, ...none] });
+  for (const { item, weight } of items) push([{ weight, items: [item] }, ...none]);
   for (;;) {
-    const first = heap.pop();
-    const second = heap.pop();
+    const first = queue.pop()?.entry;
+    const second = queue.pop()?.entry;
     if (first === undefined) return Array.from({ length: workers }, () => []);
-    if (second === undefined) return first.loads.map((load) => load.items);
-    const loads = first.loads.map((load, index) => {
-      const other = second.loads[workers - 1 - index] ?? { weight: 0, items: [] };
+    if (second === undefined) return first.map((load) => load.items);
+    const loads = first.map((load, index) => {
+      const other = second[workers - 1 - index] ?? { weight: 0, items: [] };
       return { weight: load.weight + other.weight, items: load.items.concat(other.items) };
     });
-    heap.push({ loads: loads.sort((a, b) => b.weight - a.weight) });
-  }
-}
-
-/** Partitions, that with the largest difference between its heaviest and its lightest load first. */
-class DifferenceHeap<T> {
-  private readonly entries: { readonly difference: number; readonly partition: Partition<T> }[] = [];
-
-  push(partition: Partition<T>): void {
-    const difference = (partition.loads[0]?.weight ?? 0) - (partition.loads.at(-1)?.weight ?? 0);
-    this.entries.push({ difference, partition });
-    for (let at = this.entries.length - 1; at > 0;) {
-      const parent = (at - 1) >> 1;
-      if (this.at(parent) >= this.at(at)) return;
-      this.swap(at, parent);
-      at = parent;
-    }
-  }
-
-  pop(): Partition<T> | undefined {
-    const last = this.entries.length - 1;
-    if (last < 0) return undefined;
-    this.swap(0, last);
-    const most = this.entries.pop()?.partition;
-    for (let at = 0; ;) {
-      const children = [2 * at + 1, 2 * at + 2].filter((child) => child < this.entries.length);
-      const [larger] = children.sort((a, b) => this.at(b) - this.at(a));
-      if (larger === undefined || this.at(larger) <= this.at(at)) return most;
-      this.swap(at, larger);
-      at = larger;
-    }
-  }
-
-  private at(index: number): number {
-    return this.entries[index]?.difference ?? -1;
-  }
-
-  private swap(a: number, b: number): void {
-    const [first, second] = [this.entries[a], this.entries[b]];
-    if (first === undefined || second === undefined) return;
-    this.entries[a] = second;
-    this.entries[b] = first;
+    push(loads.sort((x, y) => y.weight - x.weight));
   }
 }
 
