@@ -163,22 +163,35 @@ function lowerBound(ascending: Float64Array, wanted: number): number {
 }
 
 /**
- * Most of what other stages have lent to a stage at one time, from the start of the copies that bring it to the end of the copies that
- * take it away, with what each unit takes on a chunk of the lender.
+ * What a stage has away, as its change in each row that changes it, ascending. A unit is away from the row in which it starts to leave
+ * until the row that waits for it back.
+ * @param size what each unit takes on a chunk; the changes are in its unit.
  */
+export function awayByRow(
+  { copies }: Pick<Schedule, 'copies'>,
+  stage: number,
+  size: (chunk: number, unit: number) => number,
+): ReadonlyMap<number, number> {
+  const changes = new Map<number, number>();
+  if (copies === undefined) return changes;
+  const { start, back, chunk, unit, after, before } = copies;
+  for (let copy = start[stage] ?? 0; copy < (start[stage + 1] ?? 0); copy++) {
+    const isBack = back[copy] === 1;
+    const row = isBack ? (before[copy] ?? 0) : (after[copy] ?? 0) + 1;
+    const own = size(chunk[copy] ?? 0, unit[copy] ?? 0);
+    changes.set(row, (changes.get(row) ?? 0) + (isBack ? -own : own));
+  }
+  return new Map([...changes].sort(([a], [b]) => a - b));
+}
+
+/** Most of what other stages have lent to a stage at one time, with what each unit takes on a chunk of the lender. */
 export function lentTo({ copies }: Pick<Schedule, 'copies'>, stage: number, size: (chunk: number, unit: number) => number): number {
   if (copies === undefined) return 0;
-  const { start, to, back, chunk, unit, after, before } = copies;
   let all = 0;
-  to.forEach((target, lender) => {
+  copies.to.forEach((target, lender) => {
     if (target !== stage || lender === stage) return;
-    const order = Array.from({ length: (start[lender + 1] ?? 0) - (start[lender] ?? 0) }, (_, index) => (start[lender] ?? 0) + index);
-    const row = (copy: number): number => (back[copy] === 1 ? (before[copy] ?? 0) : (after[copy] ?? 0) + 1);
     let [held, most] = [0, 0];
-    for (const copy of order.sort((a, b) => row(a) - row(b) || (back[b] ?? 0) - (back[a] ?? 0))) {
-      held += (back[copy] === 1 ? -1 : 1) * size(chunk[copy] ?? 0, unit[copy] ?? 0);
-      most = Math.max(most, held);
-    }
+    for (const change of awayByRow({ copies }, lender, size).values()) most = Math.max(most, (held += change));
     all += most;
   });
   return all;
