@@ -5,9 +5,8 @@ import type { LauncherReader } from '../core/run/facts';
 import { applyOverrides } from '../core/terapipe/overrides';
 import type { ReadReferenced, Run } from '../core/run/run';
 import { loadConfig, type LoadedConfig } from '../core/config-files/load-config';
-import { hubModel } from '../core/huggingface/hub-models';
+import { hubModel, unknownModel } from '../core/huggingface/hub-models';
 import { sentence } from '../core/sentence';
-import { quoted } from '../core/text';
 import { assumedGpuName } from '../core/plan-request/scenario';
 import { noMachine, onMachine, requireSizesOn, type Machine } from '../core/plan-request/machine';
 import { parseProfile } from '../core/measured-profile/file';
@@ -62,10 +61,7 @@ export async function readConfig(
 async function namedModel(model: string): Promise<string> {
   if ((await kindOfPath(model)) !== 'nothing') return path.resolve(model);
   if (hubModel(model) !== null) return model;
-  throw usage(
-    sentence`--model ${quoted(model)} does not exist, and no model of Hugging Face's hub by that name has its sizes here`,
-    sentence`fix the name, or name the config.json of the model`,
-  );
+  throw usage(sentence`--model ${unknownModel(model)}`, sentence`fix the name, or name the config.json of the model`);
 }
 
 /** A run with what the command line sets. @throws ExpectedError as `onMachine` and `applyOverrides`. */

@@ -7,7 +7,7 @@ import type { ComposingReader } from '../launchers/composition';
 import type { Fact, FactName, Facts, LauncherFile, LauncherReader, Purpose } from '../run/facts';
 import { optimizerRemarks } from '../launchers/tables/optimizer-facts';
 import { describedBy, factsOfHuggingFace, readHuggingFace, type HuggingFaceModel } from '../huggingface/reader';
-import { hubModel, modelOfHub } from '../huggingface/hub-models';
+import { hubModel, modelOfHub, unknownModel } from '../huggingface/hub-models';
 import { asLaunched } from '../launchers/as-launched';
 import { runOfLauncher } from '../launchers/launcher-run';
 import { findNamedModel, languageModelRemark } from '../launchers/named-models';
@@ -214,12 +214,7 @@ async function readAsked(file: string, path: string, { name, place }: AskedModel
     return await read(file, path);
   } catch (error) {
     if (!(error instanceof ExpectedError) || error.code !== 'config-not-found') throw error;
-    throw configError(
-      'config-not-found',
-      sentence`${quoted(name)} does not exist, and no model of Hugging Face's hub by that name has its sizes here`,
-      sentence`fix the name, or name the config.json of the model`,
-      place,
-    );
+    throw configError('config-not-found', unknownModel(name), sentence`fix the name, or name the config.json of the model`, place);
   }
 }
 

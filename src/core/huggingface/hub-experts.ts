@@ -43,7 +43,8 @@ const minimaxM2 = {
   tie_word_embeddings: false,
 };
 
-const llama4 = {
+/** Of Scout and Maverick. */
+export const llama4 = {
   model_type: 'llama4_text',
   num_hidden_layers: 48,
   hidden_size: 5120,

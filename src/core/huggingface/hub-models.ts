@@ -2,6 +2,8 @@ import type { ModelDetails } from '../domain/settings/model-details';
 import { hubPositions } from './hub-positions';
 import { hubSizes, sizedModels } from './hub-sizes';
 import { own } from '../records';
+import { sentence, type Sentence } from '../sentence';
+import { quoted } from '../text';
 
 /** A model that a launcher names and no file gives the sizes of, as the text of an equivalent config.json. */
 export interface ModelOfLauncher {
@@ -124,6 +126,11 @@ export function modelOfHub(name: string): ModelOfLauncher {
  */
 export function hubModel(name: string): string | null {
   return findHubSizes(plainModelName(name));
+}
+
+/** That a name is neither a file nor a model whose sizes are known here. */
+export function unknownModel(name: string): Sentence {
+  return sentence`${quoted(name)} does not exist, and no model of Hugging Face's hub by that name has its sizes here`;
 }
 
 /** No published model's name is longer. */

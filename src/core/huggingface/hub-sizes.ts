@@ -70,14 +70,15 @@ const latent = {
 type Latent = readonly [number, number, number, number, number, number, number, number, number, number | null, number];
 
 /** DeepSeek-V2's and V3's kind of model. */
+const deepseekV3: Latent = [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3];
 const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> = {
   'deepseek-v2': ['deepseek_v2', [60, 5120, 128, 12288, 102400, 160, 6, 2, 1536, 1536, 1]],
   'deepseek-v2-lite': ['deepseek_v2', [27, 2048, 16, 10944, 102400, 64, 6, 2, 1408, null, 1]],
-  'deepseek-v3': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
-  'deepseek-r1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'deepseek-v3': ['deepseek_v3', deepseekV3],
+  'deepseek-r1': ['deepseek_v3', deepseekV3],
   'moonlight-16b-a3b': ['deepseek_v3', [27, 2048, 16, 11264, 163840, 64, 6, 2, 1408, null, 1]],
-  'deepseek-v3.1': ['deepseek_v3', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
-  'deepseek-v3.2': ['deepseek_v32', [61, 7168, 128, 18432, 129280, 256, 8, 1, 2048, 1536, 3]],
+  'deepseek-v3.1': ['deepseek_v3', deepseekV3],
+  'deepseek-v3.2': ['deepseek_v32', deepseekV3],
   'kimi-k2': ['deepseek_v3', [61, 7168, 64, 18432, 163840, 384, 8, 1, 2048, 1536, 1]],
 };
 

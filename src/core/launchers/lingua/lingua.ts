@@ -104,10 +104,9 @@ function describeModel({ root }: YamlDocument, reader: KeyReader): Described {
 const gpusOfNode = 8;
 
 /**
- * Shards of a group of HSDP. One shard, the default, is none: `fully_shard` then gets the mesh of the replicas and shards over all
- * (`parallelize_model` of lingua/distributed.py). `dp_replicate` is what the shards leave of the GPUs where it does not fit them
- * (`validate_train_args` of apps/main/train.py); without it, shards of a node are groups
- * of one, and others are not read.
+ * Groups of HSDP. One shard, the default, makes none: `fully_shard` then gets the mesh of the replicas and shards over all
+ * (`parallelize_model` of lingua/distributed.py). Without `dp_replicate`, which its code computes from the GPUs (`validate_train_args` of
+ * apps/main/train.py), only shards that fill a node are read.
  */
 function shardGroups(reader: KeyReader): Facts {
   const shards = reader.one('distributed.dp_shard', count(1));

@@ -1,5 +1,6 @@
 import { hubModel } from '../../huggingface/hub-models';
 import { gptOss as gptOssOfHub } from '../../huggingface/hub-configs';
+import { llama4 as llama4OfHub } from '../../huggingface/hub-experts';
 import type { ModelDetails } from '../../domain/settings/model-details';
 import { own } from '../../records';
 import { closest } from '../../suggest';
@@ -37,21 +38,7 @@ const qwen3Moe: Sizes = {
   decoder_sparse_step: 1,
   norm_topk_prob: true,
 };
-const llama4: Sizes = {
-  model_type: 'llama4_text',
-  rope_theta: 500_000,
-  rms_norm_eps: 1e-5,
-  hidden_size: 5120,
-  num_hidden_layers: 48,
-  num_attention_heads: 40,
-  num_key_value_heads: 8,
-  head_dim: 128,
-  intermediate_size: 8192,
-  intermediate_size_mlp: 16384,
-  num_experts_per_tok: 1,
-  vocab_size: 202048,
-  tie_word_embeddings: false,
-};
+const llama4: Sizes = { ...llama4OfHub, rope_theta: 500_000, rms_norm_eps: 1e-5 };
 const deepseek: Sizes = {
   model_type: 'deepseek_v3',
   tie_word_embeddings: false,
