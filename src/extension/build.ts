@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { deafPatienceMs, hearsWhilePlanning } from '../host/planner/cancel-flag';
+import { patienceWithoutFlagMs, canShareMemory } from '../host/planner/cancel-flag';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import type { StartPlanner } from '../host/planner/process';
 import { registerLanguageModelTools } from '../features/agents/vscode/language-model-tools';
@@ -150,7 +150,7 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
 
 /** A planner outside this thread. */
 function plannerFrom(start: StartPlanner, log: vscode.LogOutputChannel): PlannerClient {
-  const patience = isDesktop() || hearsWhilePlanning() ? {} : { patienceMs: deafPatienceMs };
+  const patience = isDesktop() || canShareMemory() ? {} : { patienceMs: patienceWithoutFlagMs };
   return createPlannerClient(start, { ...patience, onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
 }
 

@@ -10,7 +10,7 @@ import { toPagePrefill } from '../features/prefill/host/shown';
 import { toPageLayout } from '../host/pages/layout-page';
 import { linkPage, type LinkServices } from '../host/pages/page-link';
 import { toPageHistory, toPageWhatIf } from '../host/pages/tab-parts';
-import { deafPatienceMs, hearsWhilePlanning } from '../host/planner/cancel-flag';
+import { patienceWithoutFlagMs, canShareMemory } from '../host/planner/cancel-flag';
 import { createPlannerClient, type PlannerClient } from '../host/planner/client';
 import { createLayoutSearches } from '../host/sessions/layout-searches';
 import { createPlanHistories } from '../host/sessions/plan-histories';
@@ -40,7 +40,7 @@ const typingPauseMs = 250;
 /** Sessions of configs, and what is searched, tried and compared of them. */
 function startSessions(files: WebFiles) {
   const start = plannerStarter(files.measured);
-  const patience = hearsWhilePlanning() ? {} : { patienceMs: deafPatienceMs };
+  const patience = canShareMemory() ? {} : { patienceMs: patienceWithoutFlagMs };
   const startClient = (): PlannerClient => createPlannerClient(start, { ...patience, restMs: 10 * 60_000 });
   const [planner, searcher] = [startClient(), startClient()];
   const shell = shellReaderFrom(wasm);

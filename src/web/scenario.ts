@@ -3,7 +3,7 @@ import { gpuPresets } from '../core/cluster/presets';
 import type { JsonChange } from '../core/terapipe/change-json';
 import { CancelledError } from '../core/errors';
 import { formatCount } from '../core/format';
-import { datasetNames, datasets } from '../core/run/elastic';
+import { datasetNames, datasets, mostEpochs, usualEpochs } from '../core/run/elastic';
 import { say } from '../core/sentence';
 import { plainClusterChanges } from '../host/sessions/cluster-changes';
 import {
@@ -71,9 +71,6 @@ export async function chooseCluster({ setInConfig }: ScenarioContext, state: Ses
   const gpusPerNode = await counted('GPUs in each node', usual, mostGpusPerNode);
   await setInConfig(state, plainClusterChanges({ gpu, nodes, gpusPerNode }));
 }
-
-const usualEpochs = 10;
-const mostEpochs = 10_000;
 
 /** Makes a config a run that freezes layers; one that is stays as it is. @throws CancelledError. */
 export async function beginElastic({ setInConfig }: ScenarioContext, state: SessionState): Promise<void> {

@@ -317,7 +317,12 @@ export function rankOrderBy(stagesBeforeReplicas: boolean): RankOrder {
   return stagesBeforeReplicas ? 'tp-cp-ep-pp-dp' : 'tp-cp-ep-dp-pp';
 }
 
+/** Whether the runtime shards by PyTorch's FSDP: weights, too, whatever `zeroStage` is. */
+export function isFsdp({ runtime }: { readonly runtime?: Runtime }): boolean {
+  return runtime === 'torchtitan' || runtime === 'fsdp1';
+}
+
 /** Whether the weights that the optimizer updates are the model's own, in fp32, and 16-bit ones are made of them for each pass. */
-export function keepsFp32Weights({ runtime }: { readonly runtime?: Runtime }): boolean {
-  return runtime === 'torchtitan' || runtime === 'fsdp1' || runtime === 'ddp';
+export function keepsFp32Weights(training: { readonly runtime?: Runtime }): boolean {
+  return isFsdp(training) || training.runtime === 'ddp';
 }

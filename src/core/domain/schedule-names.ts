@@ -15,9 +15,6 @@ export const askedSchedules = [
   'Seq1F1B-I', 'Seq1F1B-ZB', 'Seq1F1B-ZB-I', 'SlimPipe', 'SlimPipe-I', 'kFkB', 'BPipe', 'GIS', 'PO-H', 'PO-F',
 ] as const; // prettier-ignore
 
-/** Those that keep activations in the memory of the host, which searches of all schedules try where nothing fits. */
-export const hostSchedules = ['PO-H', 'PO-F'] as const;
-
 /** What plans compare, and what searches try where all are asked for. */
 export const comparedSchedules = [...plannedSchedules, ...otherSchedules] as const;
 

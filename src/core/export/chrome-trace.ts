@@ -162,5 +162,5 @@ function microseconds(ms = 0): number {
 
 /** From one rounded time to the other: what follows at once begins where this ends. */
 function lasting(startMs = 0, endMs = 0): number {
-  return Math.round(Math.round(endMs * 1e6) - Math.round(startMs * 1e6)) / 1e3;
+  return Math.round(1e3 * (microseconds(endMs) - microseconds(startMs))) / 1e3;
 }

@@ -3,7 +3,7 @@ import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { solveSlicing } from '../slicing/solve';
 import { costProvenance } from '../time-model/provenance';
-import { hostSchedules } from '../domain/schedule-names';
+import { namedSchedules } from '../domain/schedule-names';
 import { keepsFree } from '../memory-model/search-margin';
 import { shortestCut, type CutEffort } from '../planner/candidates/makespan-cut';
 import { cutAlike } from '../planner/candidates/makespan-problem';
@@ -116,7 +116,8 @@ function roomiestOrOffloaded(
   if (searched.found.best !== null || problem.schedules !== undefined || problem.fixed.has('schedule')) return { problem, searched };
   const keepingNone = problem.keptFree === undefined ? problem : { ...problem, keptFree: { ...problem.keptFree, share: 0 } };
   if (ownLayout(keepingNone, options.signal) !== null) return { problem, searched };
-  const offloading = { ...problem, schedules: hostSchedules };
+  const schedules = namedSchedules.filter((name) => scheduleKind(name).keepsOnHost === true);
+  const offloading = { ...problem, schedules };
   const more = roomiest(offloading, options);
   if (more.found.best === null) return { problem, searched };
   const counts = { ...more.found.counts };

@@ -5,7 +5,7 @@ import { ExpectedError } from '../errors';
 import { formatCount } from '../format';
 import { ordersDiffer } from '../cluster/boundaries';
 import { joinedGpus } from '../domain/cluster';
-import { rankOrders, runtimeProfile, splitsSequences, usualSequenceParallel } from '../domain/runtime';
+import { isFsdp, rankOrders, runtimeProfile, splitsSequences, usualSequenceParallel } from '../domain/runtime';
 import { sharesHeads, splitsModel, splitsState } from '../model/mixers';
 import { dividesIntoGroups } from '../model/parameters';
 import type { ModelSpec } from '../domain/model';
@@ -319,9 +319,9 @@ function searchedGroups<T extends Pick<TrainingSpec, 'zeroStage'>>(
   optimizer: T,
 ): (T & Pick<TrainingSpec, 'dataReplicate'>)[] {
   const { tensor, context, data } = sizes;
-  const { runtime, dataReplicate } = training;
+  const { dataReplicate } = training;
   if (optimizer.zeroStage === 0) return [{ ...optimizer, ...(dataReplicate === undefined ? {} : { dataReplicate: 1 }) }];
-  const isFree = !fixed.has('dataReplicate') && (runtime === 'torchtitan' || runtime === 'fsdp1') && optimizer.zeroStage >= 2;
+  const isFree = !fixed.has('dataReplicate') && isFsdp(training) && optimizer.zeroStage >= 2;
   if (!isFree) return dividesIntoGroups(model, training, sizes) ? [optimizer] : [];
   const ofNodes = (groups: number): boolean => ((tensor * context * data) / groups) % cluster.gpusPerNode === 0;
   return listDivisors(data)

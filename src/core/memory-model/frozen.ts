@@ -1,7 +1,7 @@
 import { adaptedProducts } from '../model/adapters';
 import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
-import { runtimeProfile } from '../domain/runtime';
+import { isFsdp } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
 import { heldBytes, heldParameters, layerOfRank, layerMatrices, type RankParameters, type StaticBytes } from './held';
 import { layerGroups, type StageContents } from './layer-tensors';
@@ -30,8 +30,7 @@ export function withFrozen(
   // What is quantised of a stage: embedding, head, router, norms and biases stay as they are.
   const matrices = layerMatrices(inputs, stage, all);
   const element = elementBytes(training);
-  const { id } = runtimeProfile(training);
-  const isSharded = training.zeroStage >= 3 || id === 'torchtitan' || id === 'fsdp1';
+  const isSharded = training.zeroStage >= 3 || isFsdp(training);
   const bytes = (sharded: boolean): number =>
     heldBytes(all, element, sharded) - heldBytes(matrices, element - frozenBytes(adapter, element), sharded);
   return {
@@ -47,10 +46,9 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
   const { training } = inputs;
   const element = elementBytes(training);
   const less = element - frozenBytes(adapter, element);
-  const { id } = runtimeProfile(training);
-  if (id === 'deepspeed')
+  if (training.runtime === 'deepspeed')
     return training.zeroStage < 3 ? 0 : element * (gatheredAtOnce(all) - gatheredAtOnce(held)) - less * layerOfRank(inputs, stage);
-  if (all.shards === 1 || (id !== 'torchtitan' && id !== 'fsdp1')) return 0;
+  if (all.shards === 1 || !isFsdp(training)) return 0;
   return keepsGathered(inputs)
     ? heldBytes(all, element, false) - heldBytes(layerMatrices(inputs, stage, all), less, false)
     : -less * layerOfRank(inputs, stage);

@@ -1,5 +1,6 @@
 import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
+import { isFsdp } from '../domain/runtime';
 import { adapterParameters } from '../model/adapters';
 import { paddedVocab, shardRanks } from '../model/parameters';
 import { heldBytes, layerOfRank, type RankParameters, type StaticBytes } from './held';
@@ -60,7 +61,7 @@ export function keepsGathered({ training, layout }: MemoryInputs): boolean {
 
 /** Whether the runtime shards parameters by FSDP, and there are ranks to shard them over. */
 function isSharded({ training, layout }: MemoryInputs): boolean {
-  return (training.runtime === 'torchtitan' || training.runtime === 'fsdp1') && shardRanks(layout.data * layout.context, training) > 1;
+  return isFsdp(training) && shardRanks(layout.data * layout.context, training) > 1;
 }
 
 /** Parameters of a rank outside the layers that its stage has: embedding and head. */

@@ -1,7 +1,7 @@
 import { nodeGroups } from '../cluster/groups';
 import { savedParameterBytes } from '../domain/checkpoint';
 import { gpusUsed, sequenceTokens, type PlanRequest } from '../domain/request';
-import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
+import { isFsdp, resolveRankOrder } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
 import { heldBytes, trainedParameters } from '../memory-model/held';
 import type { StageContents } from '../memory-model/layer-tensors';
@@ -55,8 +55,7 @@ export function hostMemory(request: PlanRequest, schedule: ScheduleName, stages:
 }
 
 /**
- * How many ranks of each stage are on each node that has any. Where nodes differ, a group has the ranks of its stages in the order in which
- * a cluster of its own would have them.
+ * Ranks of each stage, by node. A group of nodes has the ranks of its stages in the order of a cluster that has only this group.
  */
 function ranksOfStages({ layout, training, cluster }: PlanRequest): Map<number, Map<number, number>> {
   const { tensor, context, data, pipeline } = layout;
@@ -109,10 +108,8 @@ function offloadedOptimizer(request: PlanRequest, contents: StageContents): { re
   if (training.offloadOptimizer !== true || training.optimizer === 'none') return { resident: 0, nvmeBytes: 0 };
   const onGpu = { ...request, training: { ...training, offloadOptimizer: false } };
   const held = trainedParameters(request, contents);
-  const { id } = runtimeProfile(training);
-  const isFsdp = id === 'torchtitan' || id === 'fsdp1';
-  const isSharded = isFsdp || training.zeroStage >= 1;
-  const states = staticBytes(onGpu, contents).optimizer + heldBytes(held, isFsdp ? 8 : 4, isSharded);
+  const isSharded = isFsdp(training) || training.zeroStage >= 1;
+  const states = staticBytes(onGpu, contents).optimizer + heldBytes(held, isFsdp(training) ? 8 : 4, isSharded);
   if (training.offloadDevice !== 'nvme') return { resident: states, nvmeBytes: 0 };
   const own = heldBytes(held, 1, isSharded);
   return { resident: swapBuffers * 4 * Math.min(own, subGroupElements), nvmeBytes: states };

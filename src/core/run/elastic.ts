@@ -9,6 +9,10 @@ export const shrinkNames = ['halve', 'fastest'] as const;
 /** How units are cut into stages: as PipeTransformer does, or with the least maximum of parameters or of time. */
 export const balanceNames = ['greedy', 'parameters', 'time'] as const;
 
+/** Epochs of a run: those of PipeTransformer's script, which are asked with, and the most. */
+export const usualEpochs = 10;
+export const mostEpochs = 10_000;
+
 /** What is known of a data set. */
 interface DatasetSizes {
   /** Samples of an epoch, and of the set that is evaluated on. */

@@ -1,7 +1,6 @@
 import type { WrittenElastic } from '../run/elastic';
 import * as v from 'valibot';
-import { datasetNames } from '../run/elastic';
-import { balanceNames, elasticScheduleNames, freezingNames, shrinkNames } from '../run/elastic';
+import { balanceNames, datasetNames, elasticScheduleNames, freezingNames, mostEpochs, shrinkNames } from '../run/elastic';
 import type { Fields } from './fields';
 import { boolean, fraction, integer, integerOr, list, nonNegative, choiceRule, paths, positive } from '../domain/settings/rules';
 
@@ -17,7 +16,7 @@ const throughputs = list(
 );
 
 export const elasticFields: Fields<WrittenElastic> = {
-  epochs: integer(1, 10_000),
+  epochs: integer(1, mostEpochs),
   dataset: choiceRule(datasetNames),
   datasetSize: integer(1, 1_000_000_000),
   batch: integer(1, 10_000_000),

@@ -3,17 +3,17 @@ interface SharedFlag {
   readonly cancelFlag: SharedArrayBuffer;
 }
 
-/** What a worker that hears of nothing while it plans may take to end, ms: most plans take less, and another worker more to start. */
-export const deafPatienceMs = 1000;
+/** Time for a worker without a flag to end a plan that is given up, ms: most plans take less, and another worker takes more to start. */
+export const patienceWithoutFlagMs = 1000;
 
-/** Whether a web worker can hear while it plans that a request is given up: only a page isolated from other sites may share memory. */
-export function hearsWhilePlanning(): boolean {
+/** Whether memory can be shared with web workers: only on a page that is isolated from other sites. */
+export function canShareMemory(): boolean {
   return Reflect.get(globalThis, 'crossOriginIsolated') === true;
 }
 
 /** Gives a worker its flag, where it can have one. @returns what gives up a request by its id. */
 export function shareCancelFlag(post: (message: SharedFlag) => void): (id: number) => void {
-  if (!hearsWhilePlanning()) return () => undefined;
+  if (!canShareMemory()) return () => undefined;
   const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   post({ cancelFlag: flag.buffer });
   return (id) => Atomics.store(flag, 0, id);

@@ -11,6 +11,7 @@ export const pipeOffloadHalf: ScheduleKind = {
   ...uniformTraits,
   name: 'PO-H',
   slicesInFlight: () => 0,
+  keepsOnHost: true,
   copies: (schedule) => offloadedCopies(schedule, Math.ceil(schedule.stageOfChunk.length / schedule.stages / 2)),
   order: (problem) => emitUniform(problem, 1),
 };

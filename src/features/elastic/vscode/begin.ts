@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { CancelledError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
 import { isRecord } from '../../../core/records';
-import { datasetNames, datasets } from '../../../core/run/elastic';
+import { datasetNames, datasets, mostEpochs, usualEpochs } from '../../../core/run/elastic';
 import { changeConfig } from '../../../extension/commands/change-config';
 import { createConfigCommand } from '../../../extension/commands/create-config';
 import { findTarget, type ConfigCommands } from '../../../extension/commands/target';
@@ -17,9 +17,6 @@ interface AskedRun {
   readonly dataset: string;
   readonly epochs: number;
 }
-
-const usualEpochs = 10;
-const mostEpochs = 10_000;
 
 /**
  * Makes a config a run that freezes layers, and opens its Elastic tab: writes `elastic` into the shown `terapipe.json`, which is created
