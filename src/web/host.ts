@@ -29,6 +29,8 @@ export interface WebHost {
   /** Shows a config: reads and plans it. */
   readonly show: (file: string, format: SessionFormat) => void;
   readonly shown: () => string | null;
+  /** Whether the shown config cannot be planned, as where its model is in another file. */
+  readonly isRefused: () => boolean;
   /** Compares the shown config with a measured run or a config that was dropped. @throws ExpectedError `compare-unknown`. */
   readonly compareWith: (file: File) => void;
   /** A file has another text. */
@@ -131,6 +133,10 @@ export function startHost(files: WebFiles, post: LinkedPost, around: Surrounding
   return {
     receive: link.receive,
     shown: () => shown,
+    isRefused: () => {
+      const state = session();
+      return state !== null && state.plan === null && state.elastic === null && state.error !== null;
+    },
     compareWith: (file) => {
       if (shown !== null) reported(compareWithFile(actContext(), shown, file));
     },

@@ -1,6 +1,6 @@
 import samples from 'terapipe:samples';
 import { ExpectedError } from '../core/errors';
-import { mayBeConfig } from '../core/config-files/readers';
+import { mayBeConfig, recogniseJson } from '../core/config-files/readers';
 import { hubModel } from '../core/huggingface/hub-models';
 import { assumedGpuName } from '../core/plan-request/scenario';
 import { own } from '../core/records';
@@ -10,11 +10,11 @@ import { knownModelNames, knownModels } from '../protocol/known-models';
 import type { PageFocus } from '../protocol/page-keys';
 import { isMeasuredFile } from './compare';
 import { droppedFiles, type NamedFile } from './dropped';
-import { displayPath, fileUri, makeFiles } from './files';
+import { displayPath, fileUri, makeFiles, resolvePath } from './files';
 import { startHost, type WebHost } from './host';
 import { watchKeys } from './keys';
 import { fromFragment, toFragment, type LinkedFiles } from './link';
-import { firstConfig, nameForText } from './recognise';
+import { firstConfig, modelPath, nameForText } from './recognise';
 
 declare global {
   interface Window {
@@ -123,7 +123,22 @@ function open(opened: LinkedFiles): boolean {
 function openText(text: string): void {
   const name = nameForText(text);
   if (name === null) status.textContent = 'This text is not a config that TeraPipe reads.';
-  else open([[name, text]]);
+  else openOrJoin([[name, text]]);
+}
+
+/** Opens files; a model's config alone joins a config on the screen that cannot be planned without it. */
+function openOrJoin(opened: LinkedFiles): void {
+  const shown = document.body.dataset['screen'] === 'work' ? host.shown() : null;
+  const [only] = opened;
+  if (shown === null || !host.isRefused() || only === undefined || opened.length > 1 || recogniseJson(...only) !== 'huggingface')
+    open(opened);
+  else {
+    const model = resolvePath(shown, modelPath(files.read(shown)));
+    files.put(model, only[1]);
+    host.changed(shown);
+    display(shown);
+    status.textContent = `${displayPath(model)} was put next to ${displayPath(shown)}.`;
+  }
 }
 
 function openModel(model: string): void {
@@ -150,7 +165,7 @@ async function openFiles(list: Iterable<File>): Promise<void> {
 
 async function openNamed(named: readonly NamedFile[]): Promise<void> {
   const isRead = ([path, { size }]: NamedFile): boolean => size <= 5e6 && (mayBeConfig(path) || /\.csv$/i.test(path));
-  open(await Promise.all(named.filter(isRead).map(async ([path, file]) => [path, await file.text()] as const)));
+  openOrJoin(await Promise.all(named.filter(isRead).map(async ([path, file]) => [path, await file.text()] as const)));
 }
 
 /** Opens what was dropped; a measured run that is dropped on a plan is compared with it. */
@@ -227,6 +242,12 @@ picker.addEventListener('change', () => display(displayed()));
 element('plan', HTMLButtonElement).disabled = false;
 element('plan').addEventListener('click', () => openText(element('paste', HTMLTextAreaElement).value));
 element('paste').addEventListener('paste', () => setTimeout(() => openText(element('paste', HTMLTextAreaElement).value)));
+// What a config lacks is pasted anywhere on its page: nothing else is.
+document.addEventListener('paste', (event) => {
+  const text = event.clipboardData?.getData('text/plain') ?? '';
+  const isField = event.target === editor || event.target instanceof HTMLInputElement;
+  if (document.body.dataset['screen'] === 'work' && host.isRefused() && !isField && text !== '') openText(text);
+});
 element('home').addEventListener('click', goToStart);
 element('link').addEventListener('click', () => reported(copyLink()));
 element('edit').addEventListener('click', () => (document.body.dataset['editing'] = String(document.body.dataset['editing'] !== 'true')));

@@ -15,7 +15,14 @@ function formatNamed(name: string, text: string): SessionFormat | null {
 export function nameForText(text: string): string | null {
   if (isScheduleCsv(text)) return 'schedule.csv';
   const name = names.find((each) => each !== 'terapipe.json' && recogniseConfig(each, text) !== null);
-  return name === 'config.json' && recogniseConfig(name, text) === 'terapipe' ? 'terapipe.json' : (name ?? null);
+  const format = name === 'config.json' ? recogniseConfig(name, text) : null;
+  // The name config.json is left to the model's own, which it may need next to it.
+  return format === 'terapipe' ? 'terapipe.json' : format === 'deepspeed' ? 'ds_config.json' : (name ?? null);
+}
+
+/** The path at which a config, of `text`, has its model: the one that a terapipe.json names, else a config.json next to it. */
+export function modelPath(text: string): string {
+  return /"model"\s*:\s*"([^"]+\.jsonc?)"/.exec(text)?.[1] ?? 'config.json';
 }
 
 /** The config of several files that is opened: a terapipe.json, else a launcher's file, else a model's. */

@@ -1,57 +1,22 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { injectAxe, runAxe } from './axe';
-import type { PageMessage } from '../../src/protocol/page';
+import type { Locator, Page } from 'playwright-core';
 import { pageCommands } from '../../src/protocol/page-schema';
+import type { PageMessage } from '../../src/protocol/page';
 import { toFragment } from '../../src/web/link';
-import type { Stage } from './browser';
+import { injectAxe, runAxe } from './axe';
 import { until } from './cases';
 import { heldObjects } from './heap';
-import { planned, startSite, type Site } from './site';
-
-/*
- * The page for browsers as people get it: built and served by `npm run web -- --serve`, each case in a profile of its own.
- */
+import { planned } from './site';
+import { kindCases } from './web-kinds';
+import { dropOn, paste, savedJson, send, webCase, type WebCase } from './web-page';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const samples = path.join(root, 'media/samples/llama3-8b');
 const sample = path.join(samples, 'config.json');
-
-/** A visitor: a profile of its own. */
-interface Visitor {
-  readonly page: Page;
-  readonly complaints: readonly string[];
-}
-
-async function visit(context: BrowserContext, url: string): Promise<Visitor> {
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
-  });
-  await page.goto(url);
-  return { page, complaints };
-}
-
-/** A file of each of the eight kinds, with what it names. */
-const kinds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'Hugging Face config.json': { 'config.json': 'media/samples/llama3-8b/config.json' },
-  'terapipe.json': { 'terapipe.json': 'media/samples/llama3-8b/terapipe.json', 'config.json': 'media/samples/llama3-8b/config.json' },
-  'Megatron-LM': { 'train.sh': 'src/web/samples/megatron.sh' },
-  NeMo: { 'nemo.yaml': 'src/web/samples/nemo.yaml' },
-  'Megatron-Bridge': { 'bridge.yaml': 'src/web/samples/megatron-bridge.yaml' },
-  'GPT-NeoX': { 'neox.yml': 'src/web/samples/gpt-neox.yml' },
-  TorchTitan: { 'torchtitan.toml': 'src/web/samples/torchtitan.toml' },
-  DeepSpeed: { 'ds_config.json': 'src/web/samples/ds_config.json', 'config.json': 'media/samples/llama3-8b/config.json' },
-};
 
 /** What of a browser's window is asked. */
 interface Styled {
@@ -63,123 +28,13 @@ interface Rooted {
   readonly getRootNode: () => { readonly activeElement: unknown };
 }
 
-/** Drops files or folders on the page, as the desktop does. */
-async function dropOn(page: Page, files: readonly string[]): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files: [...files], dragOperationsMask: 1 };
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-    await session.send('Input.dispatchDragEvent', { type, x: 300, y: 300, data });
-  await session.detach();
-}
-
-/** The figures of what is opened from the start screen. */
-async function figuresAfter(page: Page, act: () => Promise<unknown>): Promise<string> {
-  await page.locator('#home').click();
-  await page.locator('#plan:enabled').waitFor();
-  await act();
-  await page.locator('body[data-screen=work]').waitFor();
-  // What was shown before goes first.
-  await page.waitForTimeout(300);
-  await page.locator('#root .progress:visible').first().waitFor({ state: 'hidden' });
-  return planned(page);
-}
-
 async function pickCompared(page: Page, name: string): Promise<void> {
   await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.compareWith' })`);
   await page.locator('.web-choose button', { hasText: name }).click();
 }
 
-/** Sends what the page would. */
-const send = (page: Page, message: PageMessage): Promise<unknown> =>
-  page.evaluate(`acquireVsCodeApi().postMessage(${JSON.stringify(message)})`);
-
-async function paste(page: Page, text: string): Promise<void> {
-  await page.locator('#paste').fill(text);
-  await page.locator('#plan').click();
-  await planned(page);
-}
-
-/** The plan as the page saves it. */
-async function savedJson(page: Page): Promise<string> {
-  const saving = page.waitForEvent('download');
-  await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.exportPlan' })`);
-  const file = await (await saving).path();
-  return readFile(file, 'utf8');
-}
-
-/** Asserts that `a` is `b`, numbers to the last digits: Chromium and Node.js round some functions differently. */
-function assertAlike(a: unknown, b: unknown, at: string): void {
-  if (typeof a === 'number' && typeof b === 'number') assert.ok(Math.abs(a - b) <= 1e-9 * Math.abs(b), `${at}: ${a}, not ${b}`);
-  else if (Array.isArray(a) && Array.isArray(b)) {
-    assert.equal(a.length, b.length, at);
-    a.forEach((each, index) => assertAlike(each, b[index], `${at}[${index}]`));
-  } else if (typeof a === 'object' && a !== null && typeof b === 'object' && b !== null) {
-    assert.deepEqual(Object.keys(a), Object.keys(b), at);
-    for (const [key, value] of Object.entries(a)) assertAlike(value, (b as Record<string, unknown>)[key], `${at}.${key}`);
-  } else assert.deepEqual(a, b, at);
-}
-
-/** What the terminal prints for a sample in a folder named as the page's. */
-async function terminalJson(): Promise<Record<string, unknown>> {
-  const folder = path.join(await mkdtemp(path.join(tmpdir(), 'terapipe-web-')), 'model');
-  const file = path.join(folder, 'terapipe.json');
-  await cp(samples, folder, { recursive: true });
-  const { stdout } = await promisify(execFile)(process.execPath, [path.join(root, 'dist/cli.js'), 'plan', file, '--json'], {
-    maxBuffer: 2 ** 28,
-  });
-  await rm(path.dirname(folder), { recursive: true });
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
-
-interface WebCase {
-  readonly name: string;
-  readonly run: (stage: Stage) => Promise<void>;
-}
-
-type Steps = (site: Site, newVisitor: (url: string, width?: number) => Promise<Visitor>) => Promise<void>;
-
-function webCase(name: string, steps: Steps): WebCase {
-  return {
-    name: `web: ${name}`,
-    run: async (stage) => {
-      const site = await startSite();
-      const profiles: BrowserContext[] = [];
-      const visitors: Visitor[] = [];
-      try {
-        await steps(site, async (url, width = 1440) => {
-          const profile = await stage.newProfile({ width, height: 900 });
-          profiles.push(profile);
-          const visitor = await visit(profile, url);
-          visitors.push(visitor);
-          return visitor;
-        });
-        assert.deepEqual(
-          visitors.flatMap(({ complaints }) => complaints),
-          [],
-        );
-      } finally {
-        await Promise.all(profiles.map((profile) => profile.close()));
-        await site.stop();
-      }
-    },
-  };
-}
-
 export const webCases: readonly WebCase[] = [
-  webCase('a config is planned as the terminal plans it, and its link shows the same in another profile', async (site, newVisitor) => {
-    const { page } = await newVisitor(site.url);
-    await page.locator('#samples button', { hasText: /^terapipe\.json$/ }).click();
-    await planned(page);
-    const json = await savedJson(page);
-    const { findings: ignored, ...terminal } = await terminalJson();
-    assert.ok(Array.isArray(ignored));
-    assertAlike(JSON.parse(json), terminal, 'plan');
-    await page.locator('#link').click();
-    await page.waitForURL(/#/);
-    const { page: colleague } = await newVisitor(page.url());
-    await planned(colleague);
-    assert.equal(await savedJson(colleague), json);
-  }),
+  ...kindCases,
   webCase('each sample and known model of the start screen is planned', async (site, newVisitor) => {
     const { page } = await newVisitor(site.url);
     const buttons = page.locator('#models button, #samples button');
@@ -190,26 +45,6 @@ export const webCases: readonly WebCase[] = [
       await buttons.nth(index).click();
       await planned(page);
       await page.locator('#home').click();
-    }
-  }),
-  webCase('each kind of file is planned when it is dropped, pasted and in a folder', async (site, newVisitor) => {
-    const { page } = await newVisitor(site.url);
-    for (const [kind, files] of Object.entries(kinds)) {
-      const folder = await mkdtemp(path.join(tmpdir(), 'terapipe-web-'));
-      const named = Object.entries(files);
-      for (const [name, from] of named) await cp(path.join(root, from), path.join(folder, name));
-      const dropped = await figuresAfter(page, () => dropOn(page, [folder]));
-      const opened = await figuresAfter(page, () => page.locator('#folder').setInputFiles(folder));
-      assert.equal(opened, dropped, kind);
-      assert.equal(
-        await figuresAfter(page, () => page.locator('#file').setInputFiles(named.map(([name]) => path.join(folder, name)))),
-        dropped,
-      );
-      if (named.length === 1) {
-        const text = await readFile(path.join(folder, named[0]?.[0] ?? ''), 'utf8');
-        assert.equal(await figuresAfter(page, () => paste(page, text)), dropped, `${kind}, pasted`);
-      }
-      await rm(folder, { recursive: true });
     }
   }),
   webCase('a plan is compared with a dropped trace of its own, another config and the best layout', async (site, newVisitor) => {
