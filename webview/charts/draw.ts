@@ -106,16 +106,18 @@ function hairline({ context, scale, snap }: ChartPen, x: number, y: number, widt
 
 function drawMarksBelow(pen: ChartPen): void {
   const { context, colors, plot, content } = pen;
+  const nameRight = plot.left + plot.width + rightPx - 4;
+  const nameLeft = plot.named ? nameRight - context.measureText(content.xName).width : Infinity;
   context.textAlign = 'center';
   for (const { value, text } of content.x.marks(Math.max(2, Math.floor(plot.width / 64)))) {
     const { x } = plot.toPixels(value, content.y.min);
     context.fillStyle = css(colors.grid);
     hairline(pen, x, plot.top + plot.height, 0, 4);
     context.fillStyle = css(colors.dim);
-    context.fillText(text, x, plot.top + plot.height + 15);
+    if (x + context.measureText(text).width / 2 + 6 <= nameLeft) context.fillText(text, x, plot.top + plot.height + 15);
   }
   context.textAlign = 'right';
-  if (plot.named) context.fillText(content.xName, plot.left + plot.width + rightPx - 4, plot.top + plot.height + 15);
+  if (plot.named) context.fillText(content.xName, nameRight, plot.top + plot.height + 15);
 }
 
 function drawBand(pen: ChartPen): void {

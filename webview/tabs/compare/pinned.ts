@@ -52,7 +52,7 @@ function row({ host }: Store, plan: PastPlan, { plans: [now] }: HistoryState): H
     formatDuration(iterationMs),
     now === undefined || isNow ? '' : differenceText(plan, now),
     formatUsage(verdict.peakBytes, verdict.usableBytes),
-    say(verdictText(verdict), t),
+    verdict.fits ? t('fits') : say(verdictText(verdict), t),
   ];
   return h(
     'tr',
