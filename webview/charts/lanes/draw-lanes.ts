@@ -220,13 +220,17 @@ function drawOutlinedRuns(
 
 function outline(context: CanvasRenderingContext2D, x: number, box: RowBox, width: number, part: Part, paints: Paints): void {
   const hatch = paints.hatch(part);
+  // Lines above and below would fill a row of up to 3 px: there only the sides are drawn, and what is hatched stays so.
+  const isThin = box.height < 4;
   if (hatch !== null) {
     context.fillStyle = hatch;
     context.fillRect(x, box.top, width, box.height);
   }
   context.fillStyle = paints.line(part);
-  context.fillRect(x, box.top, width, 1);
-  context.fillRect(x, box.top + box.height - 1, width, 1);
+  if (!isThin || hatch === null) {
+    context.fillRect(x, box.top, width, 1);
+    context.fillRect(x, box.top + box.height - 1, width, 1);
+  }
   context.fillRect(x, box.top, 1, box.height);
   if (width > 1) context.fillRect(x + width - 1, box.top, 1, box.height);
 }

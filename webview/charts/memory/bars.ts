@@ -6,6 +6,7 @@ import { onThemeChange, theme } from '../../base/theme';
 import { penOn, plotIn, pointIn, shareAt } from '../plot';
 import { niceTicks } from '../ticks';
 import { drawCapacity, memoryPen, nameCapacity, type MemoryPen } from './axis';
+import { drawBand } from './band';
 import { flatPaint, partPaint } from './part-paint';
 import { gpuRuns, presentParts, worstStage } from './summary';
 
@@ -58,24 +59,45 @@ function drawBars(pen: MemoryPen, profile: MemoryProfile, { axis, stage: selecte
   const gap = step >= 5 * scale ? Math.max(1, Math.round(Math.min(step * 0.18, 6 * scale))) : 0;
   // A few bars are bars, not walls; they are in the middle of their share.
   const widest = Math.round(64 * scale);
+  // Outlines of thin bars would run together to a wall.
+  const isOutlinedTogether = pen.colors.highContrast && step - gap < 8 * scale;
+  if (isOutlinedTogether) drawTogether(pen, stages, parts, step);
   stages.forEach((stage, index) => {
     const left = Math.round(x(0) + index * step);
     const right = Math.max(left + 1, Math.round(x(0) + (index + 1) * step) - gap);
     const width = Math.min(right - left, widest);
-    drawBar(pen, stage, parts, left + Math.floor((right - left - width) / 2), width, axis && stage.stage === selected());
+    const from = left + Math.floor((right - left - width) / 2);
+    if (!isOutlinedTogether) drawParts(pen, stage, parts, from, width);
+    drawSigns(pen, stage, from, width, axis && stage.stage === selected());
   });
   drawLimits(pen, profile, axis);
   if (axis) drawStageNumbers(pen, profile, selected());
 }
 
-function drawBar(pen: MemoryPen, stage: StageMemory, parts: readonly MemoryPart[], x: number, width: number, isSelected: boolean): void {
-  const { context, colors, scale, bytesY } = pen;
+/** Draws each part of all stages as one shape. */
+function drawTogether(pen: MemoryPen, stages: readonly StageMemory[], parts: readonly MemoryPart[], step: number): void {
+  const edge = (index: number): number => Math.round(pen.x(0) + index * step);
+  const columns = stages.map((_, index) => ({ from: edge(index), to: edge(index + 1) }));
+  let floors = stages.map(() => 0);
+  for (const part of parts) {
+    const ceilings = stages.map((stage, index) => (floors[index] ?? 0) + stage.parts[part]);
+    drawBand(pen, part, columns, floors, ceilings);
+    floors = ceilings;
+  }
+}
+
+function drawParts(pen: MemoryPen, stage: StageMemory, parts: readonly MemoryPart[], x: number, width: number): void {
+  const { bytesY } = pen;
   let floor = 0;
   for (const part of parts) {
     const ceiling = floor + stage.parts[part];
     drawPart(pen, part, x, bytesY(ceiling), width, bytesY(floor) - bytesY(ceiling));
     floor = ceiling;
   }
+}
+
+/** Marks the selected stage below its bar, and one that does not fit on top of it. */
+function drawSigns({ context, colors, scale, bytesY }: MemoryPen, stage: StageMemory, x: number, width: number, isSelected: boolean): void {
   if (isSelected) {
     context.fillStyle = css(colors.focus);
     context.fillRect(x - 1, bytesY(0) + Math.round(2 * scale), width + 2, Math.max(2, Math.round(2 * scale)));
@@ -93,12 +115,7 @@ function drawPart({ context, colors, scale }: MemoryPen, part: MemoryPart, x: nu
   if (!colors.highContrast) return;
   context.strokeStyle = css(colors.foreground);
   context.lineWidth = 1;
-  // Sides of thin bars would run together to a wall.
-  if (width >= 8 * scale) context.strokeRect(x + 0.5, y + 0.5, width - 1, Math.max(0, height - 1));
-  else {
-    context.fillStyle = css(colors.foreground);
-    context.fillRect(x, y, width, 1);
-  }
+  context.strokeRect(x + 0.5, y + 0.5, width - 1, Math.max(0, height - 1));
 }
 
 function drawLimits(pen: MemoryPen, profile: MemoryProfile, named: boolean): void {
