@@ -3,7 +3,8 @@ import { compareWithTrace } from '../../src/features/compare/core/against-trace'
 import { readMeasured } from '../../src/features/compare/core/measured';
 import { comparePlans } from '../../src/features/compare/core/plans';
 import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
-import { measuredAnswer, planSide, plansAnswer, type ComparisonAnswer, type PageComparison } from '../../src/features/compare/protocol';
+import { measuredAnswer, planSide, plansAnswer } from '../../src/features/compare/host/answers';
+import type { ComparisonAnswer, PageComparison } from '../../src/features/compare/protocol';
 import type { PageState } from '../../src/protocol/page';
 import { exported, slowed } from '../unit/features/compare/core/plans';
 import { planOf, stateOf, type Variant } from './fixtures';

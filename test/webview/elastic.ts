@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { totalBytes } from '../../src/features/elastic/core/memory';
+import { totalBytes } from '../../src/features/elastic/core/stage-bytes';
 import { formatDuration, formatNumber } from '../../src/core/format';
 import { answerElastic } from '../../src/features/elastic/core/answer';
 import type { ElasticRequest } from '../../src/features/elastic/core/request';
@@ -341,10 +341,13 @@ export const elasticCases: readonly Case[] = [
       await page.keyboard.press('ArrowUp');
       assert.equal(await page.evaluate('document.activeElement.textContent'), 'Report as HTML');
       await page.keyboard.press('Escape');
+      const saves = async () => (await messages()).filter((message) => message.type === 'save');
       await run('Picture as PNG');
+      await until('a picture', async () => (await saves()).length === 1);
       await run('Picture as SVG');
+      await until('another picture', async () => (await saves()).length === 2);
       await run('Tables as CSV');
-      const [png, svg, csv] = (await messages()).filter((message) => message.type === 'save');
+      const [png, svg, csv] = await saves();
       assert.deepEqual(
         [png, svg, csv].map((saved) => saved?.name.replace(/^.*-/, '')),
         ['elastic.png', 'elastic.svg', 'elastic.csv'],

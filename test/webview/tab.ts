@@ -444,9 +444,12 @@ export const tabCases: readonly Case[] = [
         await page.getByRole('button', { name: 'Export' }).click();
         await page.getByRole('menuitem', { name: item }).click();
       };
+      const saves = async () => (await messages()).filter((message) => message.type === 'save');
       await run('Picture as PNG');
+      await until('a picture', async () => (await saves()).length === 1);
       await run('Picture as SVG');
-      const [png, svg] = (await messages()).filter((message) => message.type === 'save');
+      await until('another picture', async () => (await saves()).length === 2);
+      const [png, svg] = await saves();
       assert.deepEqual([png?.name, svg?.name], ['gpt3-175b-timeline.png', 'gpt3-175b-timeline.svg']);
       const bytes = Buffer.from(png?.text ?? '', 'base64');
       const shown = (await page.locator('.panel-timeline').boundingBox())!;
@@ -474,7 +477,9 @@ export const tabCases: readonly Case[] = [
         everyStage,
       );
       await page.getByRole('tab', { name: 'Timeline' }).click();
+      const before = (await saves()).length;
       await run('Timeline as SVG');
+      await until('a drawing', async () => (await saves()).length > before);
       await run('Plan as JSON');
       await run('Report as HTML');
       await run('PyTorch run as a folder');

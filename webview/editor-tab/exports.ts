@@ -1,18 +1,10 @@
-import { timelineSvg } from '../../src/core/export/svg';
 import type { ExportFormat } from '../../src/protocol/page';
-import { css } from '../base/color';
 import { readRows } from '../base/paged-table';
 import type { MenuItem } from '../shared/menu';
 import { t } from '../base/strings';
 import { shownCandidate, shownDrawn, type Store } from '../base/store';
-import { theme } from '../base/theme';
 import { operationsAsTsv } from '../tabs/timeline/table';
-import { pictureAsPng, pictureAsSvg, takePicture } from './picture';
 import { fileName, tablesAsCsv, tablesAsMarkdown, type Cells } from '../shared/table-text';
-import { tailName } from '../charts/lanes/draw-tail';
-import { timeText } from '../charts/lanes/labels';
-
-const svgWidth = 1600;
 
 /** What the export menu offers. `announce` reports in words how copying went. */
 export function exportItems(store: Store, announce: (message: string) => void, ofFile = false): readonly MenuItem[] {
@@ -29,40 +21,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
   });
   return [
     ...shownItems(store, announce),
-    {
-      label: t('Timeline as SVG'),
-      isOffered,
-      run: () => {
-        const { name, operations, tail } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null, tail: null };
-        if (operations === null) return;
-        const { background, foreground, dim, line, forward, backward, backwardWeight, gradientExchange, optimizer, copies } = theme();
-        const title = documentTitle(store);
-        const { plan } = store.state();
-        const suffix = plan === null ? '' : `-${shownCandidate(plan, store.view()).id}`;
-        const text = timelineSvg(operations.timeline, {
-          title: title === name ? title : `${title} · ${name}`,
-          rowTitle: operations.ofFile ? t('rank') : t('stage'),
-          tail,
-          tailName,
-          copiesName: t('Activation copies'),
-          timeText: (ms) => timeText(operations, ms),
-          widthPx: svgWidth,
-          colors: {
-            background: css(background),
-            foreground: css(foreground),
-            dim: css(dim),
-            line: css(line),
-            forward: css(forward),
-            backward: css(backward),
-            backwardWeight: css(backwardWeight),
-            gradientExchange: css(gradientExchange),
-            optimizer: css(optimizer),
-            copies: css(copies),
-          },
-        });
-        host.post({ type: 'save', name: `${fileName(title)}${suffix}.svg`, mime: 'image/svg+xml', text });
-      },
-    },
+    { label: t('Timeline as SVG'), isOffered, run: () => void saveTimeline(store) },
     ...(ofFile
       ? []
       : [
@@ -110,16 +69,8 @@ function shownItems(store: Store, announce: (message: string) => void): readonly
       else run(tables);
     });
   return [
-    {
-      label: t('Picture as PNG'),
-      run: withPanel((panel) => host.post({ type: 'save', name: name('png'), mime: 'image/png', text: pictureAsPng(takePicture(panel)) })),
-    },
-    {
-      label: t('Picture as SVG'),
-      run: withPanel((panel) =>
-        host.post({ type: 'save', name: name('svg'), mime: 'image/svg+xml', text: pictureAsSvg(takePicture(panel)) }),
-      ),
-    },
+    { label: t('Picture as PNG'), run: withPanel((panel) => void savePicture(store, panel, 'png', name('png'))) },
+    { label: t('Picture as SVG'), run: withPanel((panel) => void savePicture(store, panel, 'svg', name('svg'))) },
     {
       label: t('Tables as CSV'),
       run: withTables((tables) => host.post({ type: 'save', name: name('csv'), mime: 'text/csv', text: tablesAsCsv(tables) })),
@@ -137,12 +88,27 @@ function shownItems(store: Store, announce: (message: string) => void): readonly
   ];
 }
 
+/** Loads what makes pictures, which few people ask for, and saves the timeline that is shown. */
+async function saveTimeline(store: Store): Promise<void> {
+  const { saveTimelineSvg } = await import('./picture');
+  saveTimelineSvg(store, documentTitle(store));
+}
+
+/** The same with what is on screen. */
+async function savePicture({ host }: Store, panel: HTMLElement, kind: 'png' | 'svg', name: string): Promise<void> {
+  const { pictureAsPng, pictureAsSvg, takePicture } = await import('./picture');
+  const picture = takePicture(panel);
+  if (kind === 'png') host.post({ type: 'save', name, mime: 'image/png', text: pictureAsPng(picture) });
+  else host.post({ type: 'save', name, mime: 'image/svg+xml', text: pictureAsSvg(picture) });
+}
+
 /** The tab on screen: a run that is planned only as an elastic one has that one, whichever was picked before. */
 function tabName(store: Store): string {
   const { plan, schedule, elastic } = store.state();
   return plan === null && schedule === null && elastic !== null ? 'elastic' : store.view().tab;
 }
 
+/** What a page is of. */
 function documentTitle(store: Store): string {
   const { plan, elastic, schedule } = store.state();
   return schedule?.timeline.name ?? plan?.request.title ?? elastic?.plan.request.title ?? '';

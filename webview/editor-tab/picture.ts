@@ -1,4 +1,48 @@
-import { escapeXml } from '../../src/core/export/svg';
+import { escapeXml, timelineSvg } from '../../src/core/export/svg';
+import { css } from '../base/color';
+import { shownCandidate, shownDrawn, type Store } from '../base/store';
+import { t } from '../base/strings';
+import { theme } from '../base/theme';
+import { tailName } from '../charts/lanes/draw-tail';
+import { timeText } from '../charts/lanes/labels';
+import { fileName } from '../shared/table-text';
+
+/*
+ * Pictures of what is shown: loaded when one is asked for.
+ */
+
+const svgWidth = 1600;
+
+/** Saves the timeline that is shown as a drawing of its operations. @param title what the page is of */
+export function saveTimelineSvg(store: Store, title: string): void {
+  const { name, operations, tail } = shownDrawn(store.state(), store.view()) ?? { name: '', operations: null, tail: null };
+  if (operations === null) return;
+  const { background, foreground, dim, line, forward, backward, backwardWeight, gradientExchange, optimizer, copies } = theme();
+  const { plan } = store.state();
+  const suffix = plan === null ? '' : `-${shownCandidate(plan, store.view()).id}`;
+  const text = timelineSvg(operations.timeline, {
+    title: title === name ? title : `${title} · ${name}`,
+    rowTitle: operations.ofFile ? t('rank') : t('stage'),
+    tail,
+    tailName,
+    copiesName: t('Activation copies'),
+    timeText: (ms) => timeText(operations, ms),
+    widthPx: svgWidth,
+    colors: {
+      background: css(background),
+      foreground: css(foreground),
+      dim: css(dim),
+      line: css(line),
+      forward: css(forward),
+      backward: css(backward),
+      backwardWeight: css(backwardWeight),
+      gradientExchange: css(gradientExchange),
+      optimizer: css(optimizer),
+      copies: css(copies),
+    },
+  });
+  store.host.post({ type: 'save', name: `${fileName(title)}${suffix}.svg`, mime: 'image/svg+xml', text });
+}
 
 /** What is seen of an element, in CSS px from its corner: fills, canvases and lines of text, back to front. */
 interface Picture {

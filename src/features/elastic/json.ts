@@ -1,5 +1,5 @@
 import { assumptionJson } from '../../core/export/plan-json';
-import { totalBytes } from './core/memory';
+import { totalBytes } from './core/stage-bytes';
 import type { ElasticEpoch, ElasticPlan } from './core/plan';
 import type { ElasticStudy } from './core/study';
 import { say } from '../../core/sentence';

@@ -4,7 +4,7 @@ import { operationKind, type WorkUnit } from '../../../src/core/schedules/schedu
 import { t } from '../../base/strings';
 import { copiesOnStage, waitedForCopy } from './copies';
 import { operationWait } from './dependencies';
-import { stageGaps } from './range';
+import { stageGaps } from './stage-gaps';
 import { operationAt, type Operation, type Operations } from '../../base/operations';
 
 /** A length of time: `1.5 ms`, or of a schedule file `3 steps`. */

@@ -1,7 +1,8 @@
 import { liveCurve, type LiveCurve } from '../../../src/core/memory-model/curve';
 import type { MemoryProfile } from '../../../src/core/memory-model/profile';
-import { idleGaps, linkWait, type Gap, type GapCause, type IdleCause, type IdleTimes } from '../../../src/core/schedules/simulate/gaps';
+import { linkWait, type GapCause, type IdleCause, type IdleTimes } from '../../../src/core/schedules/simulate/gaps';
 import { at, stageRows, type Operations } from '../../base/operations';
+import { stageGaps } from './stage-gaps';
 
 /** A dragged range: times, and stages, both included. */
 interface Range {
@@ -9,17 +10,6 @@ interface Range {
   readonly endMs: number;
   readonly firstStage: number;
   readonly lastStage: number;
-}
-
-const knownGaps = new WeakMap<Operations, Map<number, readonly Gap[]>>();
-
-/** The idle times of a stage, ascending; looked for once. */
-export function stageGaps(operations: Operations, stage: number): readonly Gap[] {
-  const known = knownGaps.get(operations) ?? new Map<number, readonly Gap[]>();
-  knownGaps.set(operations, known);
-  const gaps = known.get(stage) ?? idleGaps(operations.timeline, stage, operations.parts);
-  known.set(stage, gaps);
-  return gaps;
 }
 
 /** Of each stage, the share of its gaps of a cause that is due to unequal stages. */

@@ -1,4 +1,4 @@
-import { totalBytes } from '../../../src/features/elastic/core/memory';
+import { totalBytes } from '../../../src/features/elastic/core/stage-bytes';
 import type { ElasticEpoch, VariantId } from '../../../src/features/elastic/core/plan';
 import type { BalanceName } from '../../../src/features/elastic/core/request';
 import { formatBytes, formatUsage, formatCount, formatDuration, plural } from '../../../src/core/format';

@@ -1,4 +1,4 @@
-import { epochVerdict } from '../../../src/features/elastic/core/memory';
+import { epochVerdict } from '../../../src/features/elastic/core/stage-bytes';
 import { additions, type VariantId } from '../../../src/features/elastic/core/plan';
 import { formatBytes, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';

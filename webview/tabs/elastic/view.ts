@@ -1,5 +1,5 @@
 import { picture } from '../../shared/picture';
-import { epochVerdict } from '../../../src/features/elastic/core/memory';
+import { epochVerdict } from '../../../src/features/elastic/core/stage-bytes';
 import { bytesPerGiB, column, formatCount, formatNumber } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { fill, h } from '../../base/dom';

@@ -1,6 +1,7 @@
 import { ExpectedError } from '../../../core/errors';
 import type { Plan } from '../../../core/planner/plan';
-import { measuredAnswer, planSide, plansAnswer, type ComparedSide, type ComparisonAnswer } from '../protocol';
+import { measuredAnswer, planSide, plansAnswer } from './answers';
+import type { ComparedSide, ComparisonAnswer } from '../protocol';
 import type { Compared, ComparisonHost } from './comparison-host';
 import type { PlanSessions } from '../../../host/sessions/plan-sessions';
 import { sentence } from '../../../core/sentence';

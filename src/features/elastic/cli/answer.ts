@@ -1,7 +1,7 @@
 import { balanceNames } from '../../../core/run/elastic';
 import type { Run } from '../../../core/run/run';
 import { readNamedNorms } from '../core/named-norms';
-import { epochVerdict } from '../core/memory';
+import { epochVerdict } from '../core/stage-bytes';
 import { planElastic } from '../core/make-plan';
 import { variantNames, type ElasticEpoch, type ElasticPlan } from '../core/plan';
 import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../core/study';

@@ -6,7 +6,7 @@ import type { Timeline } from '../../../core/schedules/schedule';
 import { balanceNames } from '../../../core/run/elastic';
 import { stageSums } from './balance';
 import { alphaPolicy, changePolicy, givenPolicy, gradientPolicy, type FreezePolicy } from './freeze';
-import { epochVerdict } from './memory';
+import { epochVerdict } from './stage-bytes';
 import { toGradientNorms } from './norm-table';
 import type { BalanceChoice, ElasticEpoch, ElasticPlan, ElasticVariant, VariantId } from './plan';
 import type { ElasticRequest } from './request';

@@ -1,21 +1,9 @@
-import type { GpuSpec } from '../../../core/domain/cluster';
 import { elementBytes } from '../../../core/domain/number-formats';
 import type { CostInputs } from '../../../core/time-model/rates';
-import { verdictOfPeak, type MemoryVerdict } from '../../../core/memory-model/verdict';
 import { masterBytes, stateBytes } from '../../../core/domain/optimizer';
 import type { UnitCosts } from './unit-costs';
 import type { Unit } from './units';
-import { maximum } from '../../../core/numbers';
-
-/** Bytes of a GPU by what they hold. */
-export interface StageBytes {
-  readonly weights: number;
-  readonly gradients: number;
-  readonly optimizer: number;
-  readonly activations: number;
-  /** Frozen layers on the first stage: their weights, and what one pass of them holds. */
-  readonly frozen: number;
-}
+import type { StageBytes } from './stage-bytes';
 
 /**
  * Bytes that active units `from` to `to - 1` take on their GPU when `batch` samples pass in micro-batches of which all are in flight (GPipe
@@ -53,16 +41,4 @@ export function frozenBytes(inputs: CostInputs, frozen: readonly Unit[], batch: 
     element *
     (frozen.reduce((sum, { parameters }) => sum + parameters, 0) + rows * (2 * model.hidden + (model.gatedMlp ? 2 : 1) * model.ffn))
   );
-}
-
-/** All of it. */
-export function totalBytes({ weights, gradients, optimizer, activations, frozen }: StageBytes): number {
-  return weights + gradients + optimizer + activations + frozen;
-}
-
-/** The verdict on the stages of an epoch, whose GPUs are alike: that of the fullest one. */
-export function epochVerdict(stageBytes: readonly StageBytes[], { memoryBytes }: Pick<GpuSpec, 'memoryBytes'>): MemoryVerdict {
-  const totals = stageBytes.map(totalBytes);
-  const peakBytes = maximum(totals);
-  return verdictOfPeak({ peakBytes, capacityBytes: memoryBytes, stage: totals.indexOf(peakBytes), stages: totals.length });
 }

@@ -2,7 +2,7 @@ import type { CostProvenance } from '../../../core/domain/slice-cost';
 import type { Placement } from './auto-dp';
 import type { CacheDecision } from './auto-cache';
 import type { StageUnits } from './balance';
-import type { StageBytes } from './memory';
+import type { StageBytes } from './stage-bytes';
 import type { BalanceName, ElasticRequest } from './request';
 import { sentence, type Sentence } from '../../../core/sentence';
 

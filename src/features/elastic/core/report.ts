@@ -1,4 +1,4 @@
-import { epochVerdict } from './memory';
+import { epochVerdict } from './stage-bytes';
 import { variantNames, type ElasticEpoch, type ElasticPlan } from './plan';
 import {
   bytesOfQuantity,

@@ -7,7 +7,7 @@ import { placePipelines, type Placement } from './auto-dp';
 import { compressedLength } from './auto-pipe';
 import { inputWaitMs, calibrateSteps, type Calibration } from './calibrate';
 import type { ElasticEpoch } from './plan';
-import { epochVerdict } from './memory';
+import { epochVerdict } from './stage-bytes';
 import type { ElasticRequest } from './request';
 import {
   activeUnits,

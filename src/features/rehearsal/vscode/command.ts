@@ -10,7 +10,7 @@ import type { PreparedRehearsal } from '../core/prepare';
 import { rehearsalRoom } from '../profiler/run';
 import type { PlannerClient } from '../../../host/planner/client';
 import { say, sentence } from '../../../core/sentence';
-import { measuredAnswer } from '../../compare/protocol';
+import { measuredAnswer } from '../../compare/host/answers';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../../../extension/platform/ui';
 import { requireTrust } from '../../../extension/sessions/profiles';
 import { rehearsedSteps, type Rehearsals } from './rehearsals';

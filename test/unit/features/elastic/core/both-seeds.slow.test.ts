@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { elasticContext, modelledStep, stepStageBytes } from '../../../../../src/features/elastic/core/context';
 import { elasticTimeline, planElastic } from '../../../../../src/features/elastic/core/make-plan';
-import { totalBytes } from '../../../../../src/features/elastic/core/memory';
+import { totalBytes } from '../../../../../src/features/elastic/core/stage-bytes';
 import type { ElasticRequest } from '../../../../../src/features/elastic/core/request';
 import { decoderEnds } from '../../../../../src/core/model/ends';
 import { gpuPresets } from '../../../../../src/core/cluster/presets';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { elasticTimeline, planElastic } from '../../../../../src/features/elastic/core/make-plan';
 import { balanceNames } from '../../../../../src/core/run/elastic';
-import { epochVerdict, totalBytes } from '../../../../../src/features/elastic/core/memory';
+import { epochVerdict, totalBytes } from '../../../../../src/features/elastic/core/stage-bytes';
 import { fitsMemory, verdictOfPeak } from '../../../../../src/core/memory-model/verdict';
 import type { ElasticEpoch, ElasticPlan, VariantId } from '../../../../../src/features/elastic/core/plan';
 import type { ElasticRequest, Throughput } from '../../../../../src/features/elastic/core/request';
