@@ -35,7 +35,8 @@ const ofEveryModel: readonly (readonly [details: ModelDetails, classes: string])
   [{ activation: 'relu' }, 'CTRLConfig, T5Config'],
   [{ activation: 'silu' }, 'DbrxConfig, Params of open_lm'],
   [{ activation: 'quick_gelu', gluOffset: 1 }, 'GptOssConfig, MiniMaxM3VLTextConfig'],
-  [{ alibi: true }, 'BloomConfig'],
+  // Baichuan's only where it has no rotary positions
+  [{ alibi: true }, 'BloomConfig, BaichuanConfig'],
 ];
 
 /** Details of the routers of classes whose configs may set another value by a key. */

@@ -1,4 +1,5 @@
 import type { ModelDetails } from '../domain/settings/model-details';
+import { hubDetails } from './hub-details';
 import { hubPositions } from './hub-positions';
 import { hubSizes, sizedModels } from './hub-sizes';
 import { own } from '../records';
@@ -65,7 +66,7 @@ const languageModels: Readonly<Record<string, string>> = {
   'qwen3.8-27b': 'qwen3.5-27b',
   'qwen3.6-35b-a3b': 'qwen3.5-35b-a3b',
   'qwen3.5-122b-a10b': 'qwen3.5-122b-a10b',
-  'smolvlm-2.2b': 'smollm2-1.7b',
+  'smolvlm-2.2b': 'smolvlm-2.2b',
   'qwen3.5-35b-a3b': 'qwen3.5-35b-a3b',
   'qwen3.5-397b-a17b': 'qwen3.5-397b-a17b',
 };
@@ -141,14 +142,17 @@ function plainModelName(name: string): string {
   return name.length > longestName ? '' : nameBefore(owners.exec(name)?.[1] ?? '');
 }
 
-/** Variants that have the sizes of the others and other positions. */
-const repositioned = /^qwen3-.*(-2507)(?:-|$)|^kimi-k2-(?:instruct)?(-0905|thinking)(?:-|$)/i;
-const repositionedEnd = /-(?:2507|0905|thinking)$/;
+/** Variants that have the sizes of the others, and other positions or norms. */
+const repositioned =
+  /^qwen3-.*(-2507)(?:-|$)|^kimi-k2-(?:instruct)?(-0905|thinking)(?:-|$)|^qwen2(?:\.5)?-(?:coder-|math-)?(?:14|32|72)b(-instruct)$|^glm-4-9b(-chat)(?:-hf)?$/i;
+const repositionedEnd = /-(?:2507|0905|thinking|instruct|chat)$/;
 
 /** A name without the parts that affect neither sizes nor positions. */
 function plainName(name: string): string {
-  const [, ofQwen, ofKimi] = repositioned.exec(name) ?? [];
-  const variant = ofQwen ?? ofKimi;
+  const variant = repositioned
+    .exec(name)
+    ?.slice(1)
+    .find((found) => found !== undefined);
   return variant === undefined ? withoutVariant(name) : `${withoutVariant(name)}-${variant.toLowerCase().replace('-', '')}`;
 }
 
@@ -189,7 +193,8 @@ export function findHubSizes(name: string): string | null {
   const source = own(otherNames, sized) ?? own(languageModels, sized) ?? sized;
   const sizes = hubSizes(source);
   // null: the base of the class is not that of the model
-  return sizes === null ? null : JSON.stringify({ rope_theta: null, ...(hubPositions(name) ?? hubPositions(source)), ...sizes });
+  const positions = hubPositions(name) ?? hubPositions(source);
+  return sizes === null ? null : JSON.stringify({ rope_theta: null, ...positions, ...(hubDetails(name) ?? hubDetails(source)), ...sizes });
 }
 
 /** The name by which tables of sizes have it. */

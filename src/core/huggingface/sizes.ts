@@ -159,6 +159,14 @@ const mpt: Switches = (source, sizes) => {
   };
 };
 
+/** The hidden size of the models with rotary positions, 7B of both generations; those of 13B have ALiBi, under the same class. */
+const rotaryBaichuan = 4096;
+
+const baichuan: Switches = ({ family }, { hidden }) => {
+  const size = hidden ?? byDefault(family.defaults.hidden, sentence`${family.configClass} default`);
+  return size.value === rotaryBaichuan ? {} : { positions: from(size, 'none') };
+};
+
 /** One expert is a plain network. */
 const jamba: Switches = (_, { experts }) => (experts?.value === 1 ? withoutExperts(experts) : {});
 
@@ -276,6 +284,7 @@ const gateByActivation: Switches = ({ document, members }) => {
 /** What the configuration classes derive from switches of their own. */
 const familySwitches: Readonly<Record<string, Switches>> = {
   [assumedClass]: gateByActivation,
+  BaichuanConfig: baichuan,
   FalconConfig: falcon,
   GPTBigCodeConfig: multiQuery,
   MptConfig: mpt,

@@ -171,13 +171,13 @@ const registry: Readonly<Record<string, Readonly<Record<string, Sizes>>>> = {
 /** A bias of each expert balances the load, no loss (`load_balance_coeff`, torchtitan/models/moe/moe.py). */
 const balanced: ModelDetails = { routerAuxLoss: 0, routerExpertBias: true };
 const softmax: ModelDetails = { ...balanced, routerScore: 'softmax', routerNormalised: false };
-/** Heads are rotated as complex numbers: neighbours. */
-const interleaved: ModelDetails = { rotaryInterleaved: true };
 
-/** In what models of TorchTitan differ from those of their sizes in Transformers, by `model.name`, and some flavors from those. */
+/**
+ * In what models of TorchTitan differ from those of their sizes in Transformers, by `model.name`, and some flavors from those. Llama 3
+ * rotates neighbours, and its adapter permutes the heads of Hugging Face's weights both ways (`state_dict_adapter.py`): it is that model.
+ */
 const details: Readonly<Record<string, ModelDetails>> = {
-  llama3: interleaved,
-  llama4: { ...interleaved, ...balanced },
+  llama4: { rotaryInterleaved: true, ...balanced },
   'qwen3 debugmodel_moe': balanced,
   'qwen3 30B-A3B': balanced,
   'qwen3 235B-A22B': balanced,

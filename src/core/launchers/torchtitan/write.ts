@@ -127,7 +127,17 @@ function dataSettings({ data, context, zeroStage, dataReplicate = 1 }: LaunchSet
   const withContext = sentence`FSDP2 shards over the ranks of context parallelism`;
   const shards = sentence`FSDP2 shards everything; fsdp_reshard_after_forward "never" keeps gathered weights, as ZeRO 2`;
   const isOther = zeroStage === 0 ? context > 1 : zeroStage < 3 && data > 1;
-  return [setting, ...unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, zeroStage === 0 ? withContext : shards, isOther)];
+  const ofOneGpu = zeroStage > 0 && replicate > 1 && shard === 1 && context === 1;
+  const underDdp = sentence`TorchTitan runs groups of one GPU under DDP`;
+  return [
+    setting,
+    ...(ofOneGpu
+      ? [
+          ...unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, underDdp, true),
+          ...unsupported('dataReplicate', sentence`${counted(replicate, 'group')} of HSDP`, underDdp, true),
+        ]
+      : unsupported('zeroStage', sentence`ZeRO ${zeroStage}`, zeroStage === 0 ? withContext : shards, isOther)),
+  ];
 }
 
 /** Its schedule by name; instead of one that TorchTitan does not run, one that runs the virtual stages. */

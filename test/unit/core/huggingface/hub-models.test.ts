@@ -3,8 +3,10 @@ import { describe, it } from 'mocha';
 import { familiarModel, findHubSizes, hubModel, knownModels, modelOfHub } from '../../../../src/core/huggingface/hub-models';
 import { countModelParameters } from '../../../../src/core/huggingface/count';
 import { readHuggingFace } from '../../../../src/core/huggingface/reader';
-import type { Rotary } from '../../../../src/core/domain/model';
+import type { ModelSpec, Rotary } from '../../../../src/core/domain/model';
+import type { ModelDetails } from '../../../../src/core/domain/settings/model-details';
 import { newLauncher } from '../../../../src/core/export/launchers/new-launcher';
+import { toModelSpec } from '../../../../src/core/run/written-model';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { toText } from '../../sentence-text';
 import { load } from '../config-files/files';
@@ -180,11 +182,52 @@ const rotaries: Readonly<Record<string, readonly [base: number, factor?: number,
   'databricks/dbrx-instruct': [500_000],
 };
 
+/** What each config.json on the hub sets otherwise than its class, as details of the model. */
+const detailsOfNames: Readonly<Record<string, ModelDetails>> = {
+  'baichuan-inc/Baichuan2-13B-Base': { alibi: true },
+  'moonshotai/Kimi-K2-Instruct': { routerScaling: 2.827, routerNormalised: true },
+  'moonshotai/Moonlight-16B-A3B': { routerScaling: 2.446, routerNormalised: true },
+  'deepseek-ai/DeepSeek-V2': { routerScaling: 16, routerGroupBest: 1, routerNormalised: false },
+  'deepseek-ai/DeepSeek-V3': { routerScaling: 2.5, routerGroupBest: 2, routerNormalised: true },
+  'zai-org/GLM-4.5': { routerScaling: 2.5 },
+  'zai-org/GLM-4.5-Air': { routerScaling: 1 },
+  'Qwen/Qwen3-30B-A3B': { routerNormalised: true },
+  'Qwen/Qwen2-57B-A14B': { routerNormalised: false },
+  'google/gemma-2-27b': { attentionScale: 144 ** -0.5 },
+  'google/gemma-3-27b-it': { attentionScale: 168 ** -0.5, localRotaryBase: 10_000 },
+  'ibm-granite/granite-3.3-8b-instruct': {
+    attentionScale: 0.0078125,
+    embeddingMultiplier: 12,
+    residualMultiplier: 0.22,
+    logitMultiplier: 0.0625,
+  },
+  'CohereForAI/c4ai-command-r7b-12-2024': { logitMultiplier: 0.25 },
+};
+
+/** The window of each config.json on the hub, in tokens; null: all layers attend to the whole sequence. */
+const windows: Readonly<Record<string, number | null>> = {
+  'mistralai/Mistral-7B-v0.1': 4096,
+  'mistralai/Mistral-7B-v0.3': null,
+  'mistralai/Mistral-Nemo-Base-2407': null,
+  'mistralai/Mistral-Small-24B-Base-2501': null,
+  'google/gemma-3-1b-pt': 512,
+  'google/gemma-3-12b-pt': 1024,
+  'microsoft/Phi-3-mini-4k-instruct': 2047,
+  'bigcode/starcoder2-7b': 4096,
+};
+
+/** Epsilon of the norms, which Qwen's large models have another of where they follow instructions. */
+const epsilons: Readonly<Record<string, number>> = {
+  'Qwen/Qwen2.5-32B': 1e-5,
+  'Qwen/Qwen2.5-32B-Instruct': 1e-6,
+  'Qwen/Qwen2.5-Coder-32B-Instruct': 1e-6,
+  'Qwen/Qwen2.5-7B': 1e-6,
+  'THUDM/glm-4-9b': 1.5625e-7,
+  'THUDM/glm-4-9b-chat': 1.5625e-7,
+};
+
 /** Models with rotary positions whose base is not known here. */
 const openBases = [
-  // its positions are ALiBi, and its type's are read as rotary
-  'baichuan2-13b',
-  'glm-4-9b',
   'llava-onevision-1.5-4b',
   'ministral-3-14b',
   'olmo-3.2-hybrid-7b',
@@ -193,11 +236,15 @@ const openBases = [
   'olmo-hybrid-instruct-sft-7b',
   'olmo-hybrid-think-sft-7b',
   'qwen3.8-27b',
-  'smolvlm-2.2b',
 ];
 
 function rotaryIn(config: string | null): Rotary | undefined {
   return readHuggingFace('config.json', config ?? '').traits.rotary;
+}
+
+function namedModel(name: string): ModelSpec {
+  const { model, traits } = readHuggingFace('config.json', hubModel(name) ?? '');
+  return toModelSpec(model, traits);
 }
 
 describe('models by their names on the hub', () => {
@@ -205,6 +252,24 @@ describe('models by their names on the hub', () => {
     it(`${name} has the rotary base ${base}`, () => {
       const rotary = rotaryIn(hubModel(name));
       assert.deepEqual([rotary?.base, rotary?.scaling?.factor, rotary?.scaling?.kind], [base, factor, kind]);
+    });
+
+  for (const [name, details] of Object.entries(detailsOfNames))
+    it(`${name} has the details of its own config.json`, () => {
+      const found = namedModel(name).details ?? {};
+      const names = Object.keys(details) as (keyof ModelDetails)[];
+      assert.deepEqual(Object.fromEntries(names.map((detail) => [detail, found[detail] ?? 1])), details);
+    });
+
+  for (const [name, window] of Object.entries(windows))
+    it(`${name} has ${window === null ? 'no window' : `a window of ${window} tokens`}`, () => {
+      const kinds = namedModel(name).layerKinds ?? [];
+      assert.deepEqual([...new Set(kinds.flatMap((kind) => kind.window ?? []))], window === null ? [] : [window]);
+    });
+
+  for (const [name, epsilon] of Object.entries(epsilons))
+    it(`${name} has norms with an epsilon of ${epsilon}`, () => {
+      assert.equal(namedModel(name).normEpsilon, epsilon);
     });
 
   it('have the rotary base of their own config.json, never that of their class, or none', () => {
@@ -219,7 +284,7 @@ describe('models by their names on the hub', () => {
   });
 
   it('reports in an export that it leaves the base of such a model open', async () => {
-    const run = await load({ 'config.json': hubModel('zai-org/glm-4-9b-chat-hf') ?? '' });
+    const run = await load({ 'config.json': hubModel('mistralai/Ministral-3-14B-Instruct-2512') ?? '' });
     const { model } = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
     const { text, gaps } = newLauncher(planWith({ model }), writerOf('megatron-shell'));
     assert.doesNotMatch(text, /--rotary-base/);

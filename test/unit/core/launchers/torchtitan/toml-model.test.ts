@@ -33,7 +33,7 @@ describe('a new TOML of TorchTitan', () => {
     assert.match(text, /\n\[model\]\nname = "llama3"\nflavor = "8B"\n/);
     assert.equal(findNamedModel(launcher)?.config.model.ffn.value, 14336);
     // every version of Llama 3 has the scaling of 3.1 there
-    const other = 'details.rotaryInterleaved true instead of none, rotary.scaling llama3 instead of none';
+    const other = 'rotary.scaling llama3 instead of none';
     assert.deepEqual(reasons, [`TorchTitan's llama3 8B is another model: ${other}`]);
     assert.ok(text.includes(`\n# Error: TorchTitan's llama3 8B is another model: ${other}.\n`));
   });
@@ -44,5 +44,19 @@ describe('a new TOML of TorchTitan', () => {
     assert.equal(reasons.length, 1);
     assert.match(reasons[0]!, /^TorchTitan has no flavor of this model: register one and name it in \[model\] \(layers 32, hidden 4096, /);
     assert.match(reasons[0]!, /ffn 14337, .*rotary\.base 500000/);
+  });
+
+  it('is no other model for rotating neighbours, as its adapter permutes the heads of the weights', () => {
+    const scaling = { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 };
+    assert.deepEqual(written({ ...llama3, rope_scaling: scaling }).reasons, []);
+  });
+
+  it('does not have ZeRO where each group of HSDP is one GPU, which TorchTitan runs under DDP', () => {
+    const model = plannedModel(JSON.stringify(llama3))!;
+    const plan = planWith({ model, stageLayers: [model.layers], zeroStage: 3, data: 4, dataReplicate: 4 });
+    const { text, gaps } = newLauncher(plan, writerOf('torchtitan'));
+    assert.match(text, /\ndata_parallel_replicate_degree = 4\ndata_parallel_shard_degree = 1\n/);
+    const ofData = gaps.map(({ reason }) => toText(reason)).filter((reason) => /DDP/.test(reason));
+    assert.deepEqual(ofData, Array(2).fill('TorchTitan runs groups of one GPU under DDP'));
   });
 });
