@@ -83,9 +83,30 @@ function positionDetails(source: Source, { model, isLatent, wholeLayers }: Model
     }),
     ...(positions.value === 'none' && { alibi }),
     ...(isLatent ? {} : { attentionScale: attentionScale(source, headDim.value) }),
+    attentionTemperature: attentionTemperature(source),
+    qkL2Norm: isLlama4(source) ? (readFlag(source, ['use_qk_norm']) ?? llama4Default(source, true)) : undefined,
+    qkvClip: readNumber(source, ['clip_qkv']) ?? readNumber(source, ['clip_qkv'], attention),
     attentionSoftCap: readNumber(source, ['attn_logit_softcapping']),
     logitSoftCap: readNumber(source, ['final_logit_softcapping']),
   };
+}
+
+function isLlama4({ family }: Source): boolean {
+  return family.configClass === 'Llama4TextConfig';
+}
+
+function llama4Default<T>({ family }: Source, value: T): Located<T> {
+  return byDefault(value, sentence`${family.configClass} default`);
+}
+
+/** `attn_scale` of Llama 4, in its layers without rotary positions; `llama_4_scaling_beta` of Ministral 3, in all. */
+function attentionTemperature(source: Source): Located<number> | undefined {
+  if (isLlama4(source))
+    return readFlag(source, ['attn_temperature_tuning'])?.value === false
+      ? undefined
+      : (readNumber(source, ['attn_scale']) ?? llama4Default(source, 0.1));
+  const names = ['rope_parameters', 'rope_scaling'];
+  return names.map((name) => readNumber(source, ['llama_4_scaling_beta'], objectIn(source, name))).find((beta) => beta !== undefined);
 }
 
 function localBase(source: Source): Located<number> | undefined {

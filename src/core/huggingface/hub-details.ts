@@ -14,6 +14,8 @@ interface Details {
   readonly residual_multiplier?: number;
   readonly logits_scaling?: number;
   readonly logit_scale?: number;
+  readonly use_qk_norm?: boolean;
+  readonly clip_qkv?: number;
 }
 
 /** A router whose tokens may visit every expert, and what multiplies the scores of the chosen. */
@@ -46,7 +48,7 @@ const details: readonly (readonly [names: RegExp, details: Details])[] = [
   [/^qwen3-.*-a\d+b/, { norm_topk_prob: true }],
   [/^qwen(?:1\.5-moe|2-57b)-|^olmoe-1b-7b-0924$/, { norm_topk_prob: false }],
   // Mistral-7B has a window in its first version only
-  [/^mistral-(?:7b$|7b-v0\.2$|nemo-|small-)/, { sliding_window: null }],
+  [/^mistral-(?:7b$|7b-v0\.2$|nemo-|small-)|^devstral-/, { sliding_window: null }],
   [/^gemma-2-27b$/, { query_pre_attn_scalar: 144 }],
   [/^gemma-3-(?:270m|1b)$/, { sliding_window: 512 }],
   [/^gemma-3-27b$/, { sliding_window: 1024, query_pre_attn_scalar: 168 }],
@@ -55,6 +57,8 @@ const details: readonly (readonly [names: RegExp, details: Details])[] = [
   [/^starcoder2-/, { sliding_window: 4096 }],
   [/^granite-3\.3-2b$/, granite(0.015625, 8)],
   [/^granite-3\.3-8b$/, granite(0.0078125, 16)],
+  [/^llama-4-maverick-/, { use_qk_norm: false }],
+  [/^olmo-(?:1\.7-7b|7b-0424)$/, { clip_qkv: 8 }],
   [/^c4ai-command-r7b-/, { logit_scale: 0.25 }],
 ];
 

@@ -77,8 +77,14 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^mistral-7b-v0\.2$/, plain(1_000_000, 32_768, 1e-5)],
   [/^mistral-(?:7b$|nemo-)/, { rope_theta: 1_000_000, rms_norm_eps: 1e-5 }],
   [/^mistral-small-24b-2501$/, plain(100_000_000, 32_768, 1e-5)],
-  [/^devstral-small-2-24b-2512$/, { ...plain(100_000_000, 393_216, 1e-5), rope_scaling: yarn(48, [32, 1], 1, 8192) }],
-  [/^ministral-3-[38]b$/, { ...plain(1_000_000, 262_144, 1e-5), rope_scaling: yarn(16, [32, 1], 1, 16_384) }],
+  [
+    /^devstral-small-2-24b-2512$/,
+    { ...plain(100_000_000, 393_216, 1e-5), rope_scaling: { ...yarn(48, [32, 1], 1, 8192), llama_4_scaling_beta: 0.1 } },
+  ],
+  [
+    /^ministral-3-[38]b$/,
+    { ...plain(1_000_000, 262_144, 1e-5), rope_scaling: { ...yarn(16, [32, 1], 1, 16_384), llama_4_scaling_beta: 0.1 } },
+  ],
   [/^deepseek-(?:v3(?:\.[12])?|r1)$/, deepseekV3],
   [/^deepseek-v2(?:-lite)?$/, { ...plain(10_000, 163_840, 1e-6), rope_scaling: yarn(40, [32, 1], 0.707) }],
   [/^kimi-k2$/, { ...plain(50_000, 131_072, 1e-6), rope_scaling: yarn(32, [1, 1], 1) }],

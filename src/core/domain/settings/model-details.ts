@@ -31,6 +31,12 @@ export const modelDetails = {
   noRopeLayers: { read: valueOf<readonly number[]>(), meaning: sentence`Layers without rotary positions among layers with them.` },
   alibi: { read: flag, meaning: sentence`Attention scores fall with distance (ALiBi).` },
   attentionScale: { read: amount, meaning: sentence`Scale of attention scores, where it is not 1 / sqrt(head size).` },
+  attentionTemperature: {
+    read: amount,
+    meaning: sentence`Factor of the logarithm by which queries grow with their position (Llama 4, Ministral 3).`,
+  },
+  qkL2Norm: { read: flag, meaning: sentence`Queries and keys with rotary positions have an L2 norm, without weights (Llama 4).` },
+  qkvClip: { read: amount, meaning: sentence`Limit that queries, keys and values are clamped to (DBRX, OLMo).` },
   attentionSoftCap: { read: amount, meaning: sentence`Soft cap of attention scores.` },
   logitSoftCap: { read: amount, meaning: sentence`Soft cap of the logits.` },
   embeddingMultiplier: { read: amount, meaning: sentence`Multiplier of the embedding.` },

@@ -93,6 +93,9 @@ function functionRefusals({ rotary, experts, mlpBias, details = {} }: ModelSpec)
     [details.activationClamp !== undefined, sentence`a clamped activation`],
     [(details.gluOffset ?? 0) !== 0, sentence`an offset in its gated activation`],
     [details.alibi === true, sentence`ALiBi`],
+    [(details.attentionTemperature ?? 0) !== 0, sentence`queries that grow with their position`],
+    [details.qkL2Norm === true, sentence`the L2 norm of queries and keys`],
+    [details.qkvClip !== undefined, sentence`clamped queries, keys and values`],
     [details.routerInputScaling === true, sentence`router scores that multiply the input of the experts`],
   ];
 }

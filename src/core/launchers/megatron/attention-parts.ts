@@ -88,6 +88,9 @@ export const scoreParts: readonly ModelPart[] = [
   inexpressibleDetail('alibi', sentence`ALiBi`),
   inexpressibleDetail('localRotaryBase', sentence`another rotary base in layers with a window`),
   inexpressibleDetail('attentionScale', sentence`its scale of attention scores`),
+  inexpressibleDetail('attentionTemperature', sentence`queries that grow with their position`),
+  inexpressibleDetail('qkL2Norm', sentence`the L2 norm of queries and keys with rotary positions only`),
+  inexpressibleDetail('qkvClip', sentence`clamped queries, keys and values`),
   inexpressibleDetail('attentionSoftCap', sentence`the soft cap of attention scores`),
   inexpressible('qkNormAcrossHeads', sentence`norms of queries and keys across heads`),
 ];

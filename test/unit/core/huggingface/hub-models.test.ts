@@ -201,6 +201,9 @@ const detailsOfNames: Readonly<Record<string, ModelDetails>> = {
     residualMultiplier: 0.22,
     logitMultiplier: 0.0625,
   },
+  'mistralai/Devstral-Small-2-24B-Instruct-2512': { attentionTemperature: 0.1 },
+  'meta-llama/Llama-4-Scout-17B-16E': { attentionTemperature: 0.1, qkL2Norm: true },
+  'databricks/dbrx-base': { qkvClip: 8 },
   'CohereForAI/c4ai-command-r7b-12-2024': { logitMultiplier: 0.25 },
 };
 
@@ -210,6 +213,7 @@ const windows: Readonly<Record<string, number | null>> = {
   'mistralai/Mistral-7B-v0.3': null,
   'mistralai/Mistral-Nemo-Base-2407': null,
   'mistralai/Mistral-Small-24B-Base-2501': null,
+  'mistralai/Devstral-Small-2-24B-Instruct-2512': null,
   'google/gemma-3-1b-pt': 512,
   'google/gemma-3-12b-pt': 1024,
   'microsoft/Phi-3-mini-4k-instruct': 2047,

@@ -46,7 +46,7 @@ describe('a new TOML of TorchTitan', () => {
     assert.match(reasons[0]!, /ffn 14337, .*rotary\.base 500000/);
   });
 
-  it('is no other model for rotating neighbours, as its adapter permutes the heads of the weights', () => {
+  it('does not differ for rotating neighbours, as its adapter permutes the heads of the weights', () => {
     const scaling = { rope_type: 'llama3', factor: 8, low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8192 };
     assert.deepEqual(written({ ...llama3, rope_scaling: scaling }).reasons, []);
   });
