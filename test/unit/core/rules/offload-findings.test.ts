@@ -15,6 +15,7 @@ describe('a device for the optimizer', () => {
     assert.deepEqual(await found({ offloadDevice: 'nvme' }), [message]);
     assert.deepEqual(await found({ offloadDevice: 'nvme', offloadOptimizer: false }), [message]);
     assert.deepEqual(await found({ offloadDevice: 'nvme', offloadOptimizer: true }), []);
+    assert.deepEqual(await found({ offloadDevice: 'cpu' }), []);
     assert.deepEqual(await found({}), []);
   });
 });
