@@ -228,6 +228,8 @@ export const tabCases: readonly Case[] = [
       await page.getByRole('tab', { name: 'Memory' }).click();
       const detail = page.locator('.memory-detail');
       assert.match(await detail.innerText(), /Stage \d+[\s\S]*highest[\s\S]*Fits, .* free[\s\S]*Activations/);
+      const host = /^Memory of the host: .* on the fullest node \(data loader .*\), and .* more during an asynchronous save; without .*\.$/;
+      assert.match(await page.locator('.memory-host').innerText(), host);
       await page.locator('.memory-chart').focus();
       for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft');
       const worst = Number(/stage (\d+)/.exec(await page.locator('.figure').nth(2).innerText())![1]);

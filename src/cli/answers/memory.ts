@@ -1,7 +1,7 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
 import { limitText, mayFit, usedText, memoryVerdict, verdictSentence } from '../../core/memory-model/verdict';
-import { hostMemory, hostParts, type HostMemory, type HostPart } from '../../core/partition/host-memory';
+import { hostText } from '../../core/partition/host-parts';
 import { chosenCandidate } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
@@ -12,11 +12,10 @@ import { say } from '../../core/sentence';
 
 /** `terapipe memory`: every stage of the chosen schedule. */
 export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer {
-  const { memory, schedule, name, fits, tight } = chosenCandidate(plan);
+  const { memory, schedule, name, fits, tight, host } = chosenCandidate(plan);
   const verdict = memoryVerdict(memory);
   const stages = stagesJson(memory);
   const { layout } = plan.request;
-  const host = hostMemory(plan.request, schedule, memory.stages);
   const printed = findings.map((finding) => printedFinding(finding, texts));
   const rows = grouped(stages).map(({ label, stage }) => [
     label,
@@ -52,28 +51,11 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       indented(table([heading, ...rows], [9])),
       '',
       `${say(verdictSentence(verdict))}. ${say(limitText(verdict))}`,
-      hostLine(host),
+      say(hostText(host)),
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, mayFit({ fits, tight })),
   };
-}
-
-const hostNames: Readonly<Record<HostPart, string>> = {
-  optimizer: 'optimizer',
-  activations: 'activations',
-  dataLoader: 'data loader',
-};
-
-/**
- * `Memory of the host: 251 GiB on the fullest node (optimizer 249 GiB, data loader 1.75 MiB), and 105 GiB more during an asynchronous save;
- * without the processes themselves and weights on the host`.
- */
-function hostLine({ parts, peakBytes, checkpointBytes, nvmeBytes }: HostMemory): string {
-  const shown = hostParts.filter((part) => parts[part] > 0).map((part) => `${hostNames[part]} ${formatBytes(parts[part])}`);
-  const saved = `, and ${formatBytes(checkpointBytes)} more during an asynchronous save`;
-  const nvme = nvmeBytes > 0 ? `; ${formatBytes(nvmeBytes)} on its NVMe, through buffers of DeepSpeed's defaults` : '';
-  return `Memory of the host: ${formatBytes(peakBytes)} on the fullest node (${shown.join(', ')})${saved}${nvme}; without the processes themselves and weights on the host`;
 }
 
 /** Consecutive stages that read the same, as one row: `2-95`. Stages memory from 0, as launchers do. */

@@ -10,13 +10,11 @@ import { optimizerBytes } from './optimizer-states';
  * docs/model/memory.md, Static memory.
  */
 
-/**
- * Elements of DeepSpeed's default `reduce_bucket_size`, and of stage 3's `stage3_max_live_parameters`; of `sub_group_size`, which stage 3
- * updates at a time.
- */
+/** Elements of DeepSpeed's default `reduce_bucket_size`, and of stage 3's `stage3_max_live_parameters`. */
 const bucketElements = 5e8;
 const liveElements = 1e9;
-const subGroupElements = 1e9;
+/** Elements of its default `sub_group_size`, which stage 3 updates at a time. */
+export const subGroupElements = 1e9;
 
 /**
  * Weights and gradients in the training precision; from stage 1 on, and with BF16_Optimizer, the states divided, from 2 the gradients, with
@@ -63,11 +61,11 @@ function bucketsInBackward(inputs: MemoryInputs): number {
 
 /** Made for the optimizer's step of the rank's gradients: joined in one tensor, and that in fp32. */
 function stepCopies(inputs: MemoryInputs, held: RankParameters): { readonly joined: number; readonly fp32: number } {
-  const { precision, zeroStage } = inputs.training;
+  const { precision, zeroStage, optimizerSubGroup = subGroupElements } = inputs.training;
   if (precision === 'fp32' || (addsUpInFp32(inputs) && zeroStage <= 1)) return { joined: 0, fp32: 0 };
   const copy = (bytes: number): number => {
     const all = heldBytes(held, bytes, zeroStage >= 1);
-    return zeroStage >= 3 ? Math.min(all, bytes * subGroupElements) : all;
+    return zeroStage >= 3 ? Math.min(all, bytes * optimizerSubGroup) : all;
   };
   return { joined: copy(elementBytes(inputs.training)), fp32: copy(4) };
 }

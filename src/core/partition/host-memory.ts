@@ -7,26 +7,13 @@ import { heldBytes, trainedParameters } from '../memory-model/held';
 import type { StageContents } from '../memory-model/layer-tensors';
 import type { StageMemory } from '../memory-model/profile';
 import { staticBytes } from '../memory-model/static';
+import { subGroupElements } from '../memory-model/zero';
 import { memoized } from '../records';
 import { scheduleOn } from '../schedules/on-layout';
 import { scheduleChunks } from './chunks';
+import { hostParts, type HostMemory, type HostPart } from './host-parts';
 
-/** Named parts of what a node's processes hold in its memory all through the step, in the order they are shown. */
-export const hostParts = ['optimizer', 'activations', 'dataLoader'] as const;
-export type HostPart = (typeof hostParts)[number];
-
-/** Memory of the host of the fullest node, bytes, and what is on its NVMe. */
-export interface HostMemory {
-  /** Counted from 0, in the order of ranks; of a cluster of several groups in the order of the groups. */
-  readonly node: number;
-  readonly parts: Readonly<Record<HostPart, number>>;
-  /** All parts together. */
-  readonly peakBytes: number;
-  /** What an asynchronous save of a checkpoint holds more until it is written. */
-  readonly checkpointBytes: number;
-  readonly nvmeBytes: number;
-}
-
+type HostInputs = Pick<PlanRequest, 'model' | 'training' | 'layout' | 'cluster'>;
 type RankMemory = Readonly<Record<HostPart | 'checkpoint' | 'nvme', number>>;
 
 /**
@@ -35,7 +22,7 @@ type RankMemory = Readonly<Record<HostPart | 'checkpoint' | 'nvme', number>>;
  *
  * @param stages of the planned schedule, for the activations that wait on the host.
  */
-export function hostMemory(request: PlanRequest, schedule: ScheduleName, stages: readonly Pick<StageMemory, 'hostBytes'>[]): HostMemory {
+export function hostMemory(request: HostInputs, schedule: ScheduleName, stages: readonly Pick<StageMemory, 'hostBytes'>[]): HostMemory {
   const { stageContents } = scheduleChunks(request, scheduleOn(schedule, request.layout));
   const ranks = stageContents.map((contents, stage) => rankMemory(request, contents, stages[stage]?.hostBytes ?? 0));
   let fullest: HostMemory = {
@@ -57,7 +44,7 @@ export function hostMemory(request: PlanRequest, schedule: ScheduleName, stages:
 /**
  * Ranks of each stage, by node. A group of nodes has the ranks of its stages in the order of a cluster that has only this group.
  */
-function ranksOfStages({ layout, training, cluster }: PlanRequest): Map<number, Map<number, number>> {
+function ranksOfStages({ layout, training, cluster }: HostInputs): Map<number, Map<number, number>> {
   const { tensor, context, data, pipeline } = layout;
   const adjacent = tensor * context * (resolveRankOrder({ layout, training }) === 'tp-cp-ep-pp-dp' ? 1 : data);
   const all = Array.from({ length: pipeline }, (_, stage) => stage);
@@ -79,7 +66,7 @@ function ranksOfStages({ layout, training, cluster }: PlanRequest): Map<number, 
   return nodes;
 }
 
-function rankMemory(request: PlanRequest, contents: StageContents, activations: number): RankMemory {
+function rankMemory(request: HostInputs, contents: StageContents, activations: number): RankMemory {
   const { training } = request;
   const { resident, nvmeBytes } = offloadedOptimizer(request, contents);
   return {
@@ -91,11 +78,7 @@ function rankMemory(request: PlanRequest, contents: StageContents, activations: 
   };
 }
 
-/**
- * Elements of DeepSpeed's `sub_group_size` and the buffers of its swapper (`buffer_count`), each an fp32 copy: its defaults, whatever its
- * file has.
- */
-const subGroupElements = 1e9;
+/** Buffers of DeepSpeed's swapper, each an fp32 copy of a group (`buffer_count`): its default. */
 const swapBuffers = 4;
 
 /**
@@ -103,7 +86,7 @@ const swapBuffers = 4;
  * Adam (DeepSpeed's ZeRO-Offload, `runtime/zero/stage_1_and_2.py`; Megatron-LM's `HybridDeviceOptimizer`; FSDP's `CPUOffloadPolicy`). On
  * NVMe, DeepSpeed keeps them there, and buffers for the groups of parameters that it updates on the host.
  */
-function offloadedOptimizer(request: PlanRequest, contents: StageContents): { readonly resident: number; readonly nvmeBytes: number } {
+function offloadedOptimizer(request: HostInputs, contents: StageContents): { readonly resident: number; readonly nvmeBytes: number } {
   const { training } = request;
   if (training.offloadOptimizer !== true || training.optimizer === 'none') return { resident: 0, nvmeBytes: 0 };
   const onGpu = { ...request, training: { ...training, offloadOptimizer: false } };
@@ -111,8 +94,9 @@ function offloadedOptimizer(request: PlanRequest, contents: StageContents): { re
   const isSharded = isFsdp(training) || training.zeroStage >= 1;
   const states = staticBytes(onGpu, contents).optimizer + heldBytes(held, isFsdp(training) ? 8 : 4, isSharded);
   if (training.offloadDevice !== 'nvme') return { resident: states, nvmeBytes: 0 };
+  const { offloadBuffers = swapBuffers, optimizerSubGroup = subGroupElements } = training;
   const own = heldBytes(held, 1, isSharded);
-  return { resident: swapBuffers * 4 * Math.min(own, subGroupElements), nvmeBytes: states };
+  return { resident: offloadBuffers * 4 * Math.min(own, optimizerSubGroup), nvmeBytes: states };
 }
 
 /** Two workers of PyTorch's `DataLoader` a rank, each with two batches ready (`prefetch_factor`); Megatron-LM's default `--num-workers`. */
@@ -124,7 +108,7 @@ const loaderBytes = 3 * 8 + 4;
  * The rank's share of a checkpoint, which an asynchronous save copies to the host whole before it writes (Megatron-LM's `--async-save`,
  * `async_save` of torch.distributed.checkpoint): weights, master weights and states, each written once by the replicas that have it.
  */
-function savedShare({ model, training, layout }: PlanRequest, contents: StageContents): number {
+function savedShare({ model, training, layout }: HostInputs, contents: StageContents): number {
   const { dataReplicate, ...whole } = training;
   const held = trainedParameters({ model, training: dataReplicate === undefined ? training : whole, layout }, contents);
   return heldBytes(held, savedParameterBytes(training), true);

@@ -1,6 +1,7 @@
 import type { StageLimits } from '../time-model/limits';
 import type { CostProvenance } from '../domain/slice-cost';
 import { tightestStage, type MemoryProfile } from '../memory-model/profile';
+import type { HostMemory } from '../partition/host-parts';
 import type { IdleTimes } from '../schedules/simulate/gaps';
 import type { Timeline } from '../schedules/schedule';
 import { askedSchedules, otherSchedules, type ScheduleName } from '../domain/schedule-names';
@@ -75,6 +76,8 @@ export interface Candidate {
   /** Null when it has more operations than `maximumTimelineOperations`. */
   readonly timeline: Timeline | null;
   readonly memory: MemoryProfile;
+  /** Of the node that takes most. */
+  readonly host: HostMemory;
   readonly fits: boolean;
   /** It does not fit for sure, but may: see `MemoryVerdict`. */
   readonly tight: boolean;

@@ -15,10 +15,11 @@ import { partName, peakPartName, presentParts, findStage, worstStage } from '../
 import { say, type Value } from '../../../src/core/sentence';
 import type { Candidate } from '../../../src/core/planner/plan';
 import { own } from '../../../src/core/records';
+import { hostText } from '../../../src/core/partition/host-parts';
 
 /**
  * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Next to it, on the same axis, the bars of the plan that
- * it is compared with.
+ * it is compared with. Below them is what a node's processes hold in the memory of the host.
  */
 export function makeMemoryView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const shown = (): Candidate | null => {
@@ -41,11 +42,13 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
   const charts = h('div', { class: 'memory-charts' }, chart.element);
   const detail = h('div', { class: 'memory-detail', 'aria-live': 'polite' });
   const table = makePagedTable(rowsBelowPicture);
+  const host = h('p', { class: 'hint memory-host' });
   const element = h(
     'div',
     { class: 'memory-view' },
     h('div', { class: 'memory-top' }, charts, detail),
     h('section', { ...partAttributes, class: 'table-twin', 'aria-label': t('Memory of every stage') }, table.element),
+    host,
   );
   const update = (): void => {
     const [known, own, against] = [profile(), stageShown(), compared()];
@@ -55,6 +58,8 @@ export function makeMemoryView(store: Store): { readonly element: HTMLElement; r
     chart.update(against === null ? null : (shown()?.name ?? null));
     other.update(against?.name ?? null);
     fill(detail, ...stageDetails(known, own, against, selectedReadout(store, own), peakLink(store, own)));
+    const candidate = shown();
+    host.textContent = candidate === null ? '' : `${say(hostText(candidate.host), t)}.`;
     showTable(table, known, store.view().stage, (picked) => store.setView({ stage: picked }));
   };
   return { element, update };

@@ -81,6 +81,16 @@ export const memory = {
     key: choiceRule(['cpu', 'nvme']),
     meaning: sentence`What an optimizer off the GPU is kept on: the memory of the host, or its NVMe.`,
   },
+  /** Of an optimizer on NVMe (DeepSpeed's `buffer_count`); absent: 4. */
+  offloadBuffers: {
+    type: integer(1, 1024),
+    meaning: sentence`Buffers on the host for an optimizer on NVMe, each of at most optimizerSubGroup elements in fp32.`,
+  },
+  /** Elements (DeepSpeed's `sub_group_size`); absent: 10^9. */
+  optimizerSubGroup: {
+    type: integer(1, 1e12),
+    meaning: sentence`Parameters that DeepSpeed's stage 3 updates at a time, which its step copies or swaps.`,
+  },
   /** The device, as of the optimizer. */
   offloadParameters: { read: text, meaning: sentence`Where weights are offloaded to. They cross the GPU's link for every layer.` },
 } as const satisfies SettingTable;

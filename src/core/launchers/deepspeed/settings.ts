@@ -29,6 +29,8 @@ export const deepspeedKeys: ValueTable = {
     row('zero_optimization.offload_optimizer.device', value(word, device)),
     row('zero_optimization.cpu_offload', value(boolean, whenOn('cpu'))),
   ],
+  offloadBuffers: [row('zero_optimization.offload_optimizer.buffer_count', value(integer(1, 1024)))],
+  optimizerSubGroup: [row('zero_optimization.sub_group_size', value(integer(1, 1e12)))],
   offloadParameters: [
     row('zero_optimization.offload_param.device', value(word, device)),
     row('zero_optimization.cpu_offload_params', value(boolean, whenOn('cpu'))),

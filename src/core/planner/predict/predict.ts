@@ -3,6 +3,7 @@ import { gradientExchangeTime, type OverlapWindows } from '../../time-model/grad
 import type { SliceCost } from '../../domain/slice-cost';
 import { throwIfCancelled, type ExpectedError, type CancelSignal } from '../../errors';
 import { countMemory } from '../../memory-model/count';
+import { hostMemory } from '../../partition/host-memory';
 import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
 import { maximum, mean } from '../../numbers';
@@ -37,8 +38,8 @@ export interface CandidateSpec {
   readonly certificate: Certificate | null;
 }
 
-/** A candidate without its timeline and its idle times. */
-export type Prediction = Omit<Candidate, 'idle' | 'timeline'>;
+/** A candidate without its timeline, its idle times and the memory of the host. */
+export type Prediction = Omit<Candidate, 'idle' | 'timeline' | 'host'>;
 
 /**
  * Predicts time and memory of one candidate by simulating its schedule.
@@ -48,6 +49,7 @@ export function predict(pipeline: Pipeline, spec: CandidateSpec, signal?: Cancel
   const { measured, timeline, durations, transfers } = simulateBestOrder(pipeline, spec, signal);
   return {
     ...measured,
+    host: hostMemory(pipeline.inputs, measured.schedule, measured.memory.stages),
     idle: withinStep(idleTimes(timeline, durations, transfers), timeline.makespanMs - measured.pipelineMs),
     timeline: timeline.kind.length <= maximumTimelineOperations ? timeline : null,
   };

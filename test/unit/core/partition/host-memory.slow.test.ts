@@ -3,7 +3,8 @@ import { describe, it } from 'mocha';
 import type { PlanRequest } from '../../../../src/core/domain/request';
 import type { ChunkMemory } from '../../../../src/core/memory-model/chunk-memory';
 import { parameterCount } from '../../../../src/core/model/parameters';
-import { hostMemory, type HostMemory } from '../../../../src/core/partition/host-memory';
+import { hostMemory } from '../../../../src/core/partition/host-memory';
+import type { HostMemory } from '../../../../src/core/partition/host-parts';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenCandidate } from '../../../../src/core/planner/plan';
@@ -139,9 +140,10 @@ describe('memory of the host', () => {
 
   it('reads the NVMe of a DeepSpeed JSON', async () => {
     const config = { model_type: 'llama', num_hidden_layers: 4, hidden_size: 512, num_attention_heads: 8, intermediate_size: 1024, vocab_size: 1000 }; // prettier-ignore
-    const zero = { train_micro_batch_size_per_gpu: 1, bf16: { enabled: true }, zero_optimization: { stage: 3, offload_optimizer: { device: 'nvme', nvme_path: '/x' } } }; // prettier-ignore
+    const zero = { train_micro_batch_size_per_gpu: 1, bf16: { enabled: true }, zero_optimization: { stage: 3, sub_group_size: 1e6, offload_optimizer: { device: 'nvme', nvme_path: '/x', buffer_count: 6, pin_memory: true } } }; // prettier-ignore
     const run = await load({ 'ds.json': JSON.stringify(zero), 'config.json': JSON.stringify(config) });
-    const { training } = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
-    assert.deepEqual([training.offloadOptimizer, training.offloadDevice], [true, 'nvme']);
+    const request = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
+    assert.deepEqual([request.training.offloadOptimizer, request.training.offloadDevice], [true, 'nvme']);
+    assert.equal(host(request).parts.optimizer, 8 * 6 * 4 * 1e6);
   });
 });

@@ -1,0 +1,38 @@
+import { formatBytes } from '../format';
+import { sentence, type Sentence } from '../sentence';
+
+/** Named parts of what a node's processes hold in its memory all through the step, in the order they are shown. */
+export const hostParts = ['optimizer', 'activations', 'dataLoader'] as const;
+export type HostPart = (typeof hostParts)[number];
+
+/** Memory of the host of the fullest node, bytes, and what is on its NVMe. */
+export interface HostMemory {
+  /** Counted from 0, in the order of ranks; of a cluster of several groups in the order of the groups. */
+  readonly node: number;
+  readonly parts: Readonly<Record<HostPart, number>>;
+  /** All parts together. */
+  readonly peakBytes: number;
+  /** What an asynchronous save of a checkpoint holds more until it is written. */
+  readonly checkpointBytes: number;
+  readonly nvmeBytes: number;
+}
+
+/**
+ * `Memory of the host: 251 GiB on the fullest node (optimizer 249 GiB, data loader 1.75 MiB), and 105 GiB more during an asynchronous save;
+ * without the processes themselves and weights on the host`.
+ */
+export function hostText({ parts, peakBytes, checkpointBytes, nvmeBytes }: HostMemory): Sentence {
+  const shown = hostParts.filter((part) => parts[part] > 0).map((part) => partTexts[part](formatBytes(parts[part])));
+  const [first = sentence`nothing`, ...others] = shown;
+  const held = others.reduce((all, one) => sentence`${all}, ${one}`, first);
+  const [peak, saved] = [formatBytes(peakBytes), formatBytes(checkpointBytes)];
+  const all = sentence`Memory of the host: ${peak} on the fullest node (${held}), and ${saved} more during an asynchronous save`;
+  const apart = sentence`without the processes themselves and weights on the host`;
+  return nvmeBytes > 0 ? sentence`${all}; ${formatBytes(nvmeBytes)} on its NVMe; ${apart}` : sentence`${all}; ${apart}`;
+}
+
+const partTexts: Readonly<Record<HostPart, (bytes: string) => Sentence>> = {
+  optimizer: (bytes) => sentence`optimizer ${bytes}`,
+  activations: (bytes) => sentence`activations ${bytes}`,
+  dataLoader: (bytes) => sentence`data loader ${bytes}`,
+};
