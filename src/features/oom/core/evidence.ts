@@ -1,3 +1,5 @@
+import type { HostKill } from './host-lines';
+
 /*
  * What is read of a run that ran out of memory. Bytes; null: the text or snapshot does not say.
  */
@@ -18,7 +20,11 @@ export interface OutOfMemory {
   readonly poolBytes: number | null;
   /** What `set_per_process_memory_fraction` allows. */
   readonly allowedBytes: number | null;
-  /** Lines of the traceback before it, outermost first. */
+  /** What other processes have of the GPU, where the message lists them. */
+  readonly othersBytes: number | null;
+  /** More than any memory was asked for: the message has no figures then. */
+  readonly isBadSize: boolean;
+  /** Lines of the traceback before it, outermost first; before them what its own line has before it. */
   readonly traceback: readonly string[];
 }
 
@@ -74,5 +80,7 @@ export interface Evidence {
   readonly lastStep: number | null;
   /** expandable_segments is on. */
   readonly isExpandable: boolean;
+  /** The host ran out; null: nothing shows it. */
+  readonly host: HostKill | null;
   readonly snapshot: MemorySnapshot | null;
 }

@@ -3,6 +3,7 @@ import { expandableSegments } from '../../../core/memory-model/reserved';
 import { sentence, type Sentence } from '../../../core/sentence';
 import type { Evidence } from './evidence';
 import type { Growth } from './growth';
+import type { HostKill } from './host-lines';
 import type { Cause, Verdict } from './verdict';
 
 /** What to do first about a cause, and what it costs. */
@@ -17,6 +18,18 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
   const bytes = (value: number | null): string => (value === null ? 'an unknown amount' : formatBytes(value));
   const request = bytes(account.requestBytes);
   switch (verdict.cause) {
+    case 'bad-size':
+      return sentence`Bad size: it asked for over 1 EB, which no memory has; a wrong shape or a broken message gave it`;
+    case 'checkpoint':
+      return sentence`Checkpoint: it asked for ${request} while it gathered weights on the GPU to save them, on top of ${bytes(account.allocatedBytes)}`;
+    case 'evaluation':
+      return sentence`Evaluation: it asked for ${request} while it evaluated, on top of ${bytes(account.allocatedBytes)}`;
+    case 'loading':
+      return sentence`Loading: it asked for ${request} while it put the model on the GPU, before any step`;
+    case 'all-gather':
+      return sentence`All-gather: it asked for ${request} to gather the weights of sharded layers, on top of ${bytes(account.allocatedBytes)}`;
+    case 'host':
+      return hostSentence(evidence.host);
     case 'limit':
       return sentence`Limit: the process may reserve only ${bytes(account.allowanceBytes)} more, and asked for ${request}; the GPU has ${bytes(account.freeBytes)} free`;
     case 'cuda-graphs':
@@ -46,6 +59,14 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
   }
 }
 
+function hostSentence(host: HostKill | null): Sentence {
+  const asked = host?.requestBytes ?? null;
+  if (asked !== null) return sentence`Memory of the host: it asked for ${formatBytes(asked)} there, and no GPU ran out`;
+  return host?.isSaving === true
+    ? sentence`Memory of the host: a process was killed while a checkpoint was saved, and no GPU ran out`
+    : sentence`Memory of the host: a process was killed, and no GPU ran out`;
+}
+
 function growthSentence({ of, fromBytes, toBytes, points }: Growth): Sentence {
   const [from, to, count] = [formatBytes(fromBytes), formatBytes(toBytes), formatCount(points)];
   switch (of) {
@@ -63,6 +84,36 @@ function growthSentence({ of, fromBytes, toBytes, points }: Growth): Sentence {
 /** The first fix of each cause. */
 export function firstFix({ cause, account, isInLoss }: Verdict): FirstFix | null {
   switch (cause) {
+    case 'bad-size':
+      return {
+        fix: sentence`Read the error before it, as a timeout of NCCL, and the shapes of the line that asked`,
+        cost: sentence`no time; more memory does not help`,
+      };
+    case 'checkpoint':
+      return {
+        fix: sentence`Save sharded (SHARDED_STATE_DICT), or gather to the host on rank 0 (offload_to_cpu, rank0_only)`,
+        cost: sentence`no step time; a whole state dict needs that much memory of the host`,
+      };
+    case 'evaluation':
+      return {
+        fix: sentence`Evaluate with torch.no_grad, and move predictions to the host (eval_accumulation_steps of Trainer)`,
+        cost: sentence`no step time; a slower evaluation`,
+      };
+    case 'loading':
+      return {
+        fix: sentence`Load on the host or the meta device and shard from there, each rank onto its own GPU`,
+        cost: sentence`no step time; a slower start`,
+      };
+    case 'all-gather':
+      return {
+        fix: sentence`Wrap each layer, and gather fewer ahead (limit_all_gathers; stage3_prefetch_bucket_size)`,
+        cost: sentence`more exchange that the step waits for`,
+      };
+    case 'host':
+      return {
+        fix: sentence`Use fewer workers of the data loader, save without a copy (no async save), or offload less`,
+        cost: sentence`a save or a batch may be waited for; terapipe memory shows bytes a node`,
+      };
     case 'limit':
       return {
         fix: sentence`Raise the fraction of torch.cuda.set_per_process_memory_fraction`,
@@ -112,7 +163,13 @@ export function firstFix({ cause, account, isInLoss }: Verdict): FirstFix | null
 
 /** Names of causes, in text. */
 export const causeNames: Readonly<Record<Cause, string>> = {
+  'bad-size': 'a bad size',
   limit: 'a limit',
+  checkpoint: 'saving a checkpoint',
+  evaluation: 'an evaluation',
+  loading: 'loading',
+  'all-gather': 'an all-gather',
+  host: 'memory of the host',
   'cuda-graphs': 'CUDA graphs',
   leak: 'a leak',
   fragmentation: 'fragmentation',

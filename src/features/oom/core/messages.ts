@@ -1,3 +1,4 @@
+import { maximum, sum } from '../../../core/numbers';
 import type { OutOfMemory } from './evidence';
 
 /*
@@ -30,17 +31,20 @@ const reserved = [`${size} reserved in total by PyTorch`];
 
 /** An error of PyTorch's allocator, or of a `cudaMalloc` outside it. */
 export const errorStart =
-  /out of memory\. Tried to allocate|(?:CUDA|HIP) error: out of memory|(?:Cuda|HIP) failure (?:2 )?'out of memory'|CUDA_ERROR_OUT_OF_MEMORY/;
+  /out of memory\. Tried to allocate|(?:CUDA|HIP) error: out of memory|(?:Cuda|HIP) failure (?:2 )?'out of memory'|CUDA_ERROR_OUT_OF_MEMORY|Failed to CUDA (?:calloc|malloc)/;
+/** A request of over 2^60 bytes (`malloc` of CUDACachingAllocator.cpp). */
+const badSize = /Tried to allocate more than 1EB memory/;
 const errorEnd = /reserved by PyTorch but unallocated|in total by PyTorch|\d cached\)|environment-variables/;
 
 /** Whether the figures of a message are all there: terminals and boxes break it into lines. */
 export function isWholeMessage(text: string): boolean {
-  return !text.includes('Tried to allocate') || errorEnd.test(text);
+  return !text.includes('Tried to allocate') || badSize.test(text) || errorEnd.test(text);
 }
 
 /** The figures of a message. @param text with what follows it on further lines. */
 export function readMessage(text: string, rank: number | null, traceback: readonly string[]): OutOfMemory {
-  const plain = text.slice(text.search(errorStart)).replace(/[\s│|]+/g, ' ');
+  const start = text.search(errorStart);
+  const plain = text.slice(start).replace(/[\s│|]+/g, ' ');
   const figure = (sources: readonly string[]): number | null => bytesIn(plain, sources);
   const capacityBytes = figure(patterns.capacityBytes);
   const allocatedBytes = figure(patterns.allocatedBytes);
@@ -58,8 +62,19 @@ export function readMessage(text: string, rank: number | null, traceback: readon
     unallocatedBytes: figure(patterns.unallocatedBytes) ?? unallocated,
     poolBytes: figure(patterns.poolBytes),
     allowedBytes: figure(patterns.allowedBytes),
-    traceback,
+    othersBytes: otherProcesses(plain),
+    isBadSize: badSize.test(plain),
+    traceback: [text.slice(0, start), ...traceback],
   };
+}
+
+/** Bytes of other processes that the message lists by their numbers; null: none, or one that may be this one. */
+function otherProcesses(text: string): number | null {
+  const listed = [...text.matchAll(new RegExp(`Process \\d{1,12} has ${size} memory in use`, 'g'))];
+  const sizes = listed.map(([, number, unit = '']) => Math.round(Number(number) * (units.get(unit) ?? 1)));
+  // in a container this process may be listed as another: one of several, at most the largest
+  const own = text.includes('this process has') ? 0 : maximum(sizes);
+  return sizes.length < (own === 0 ? 1 : 2) ? null : sum(sizes) - own;
 }
 
 function bytesIn(text: string, sources: readonly string[]): number | null {

@@ -1,5 +1,6 @@
 import { longestLine, numberIn, plainText } from '../../compare/core/logs/lines';
 import { errorStart, isWholeMessage, readMessage } from './messages';
+import { makeHostReader } from './host-lines';
 import { makeMemoryLineReader } from './memory-lines';
 import type { Evidence, MemoryPoint, OutOfMemory } from './evidence';
 
@@ -32,6 +33,7 @@ export function evidenceOfText(text: string): Evidence {
 /** Reads a log piece by piece, in bounded memory. */
 export function makeOomLogReader(): { readonly push: (piece: string) => void; readonly end: () => Evidence } {
   const readMemory = makeMemoryLineReader();
+  const host = makeHostReader();
   const tracebacks = new Map<number | null, string[]>();
   const points: MemoryPoint[] = [];
   let errors: OutOfMemory[] = [];
@@ -59,6 +61,7 @@ export function makeOomLogReader(): { readonly push: (piece: string) => void; re
       return;
     }
     const step = stepIn(line);
+    host.read(line, step !== null);
     if (step !== null) {
       lastStep = step;
       errors = [];
@@ -76,7 +79,7 @@ export function makeOomLogReader(): { readonly push: (piece: string) => void; re
     end: () => {
       readLine(rest);
       finish();
-      return { source: 'log', errors, points, lastStep, isExpandable, snapshot: null };
+      return { source: 'log', errors, points, lastStep, isExpandable, host: host.end(), snapshot: null };
     },
   };
 }

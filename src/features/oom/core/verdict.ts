@@ -1,5 +1,6 @@
 import { maximum } from '../../../core/numbers';
 import { partOfStack } from './snapshot';
+import { phaseOfStack, type Phase } from './phase';
 import { growthIn, type Growth } from './growth';
 import type { Evidence, OutOfMemory } from './evidence';
 
@@ -7,7 +8,21 @@ import type { Evidence, OutOfMemory } from './evidence';
 export type Cause = (typeof namedCauses)[number] | 'capacity' | 'none';
 
 /** Those that leave a trace, in the order in which they count; what is left is capacity. */
-const namedCauses = ['limit', 'cuda-graphs', 'leak', 'fragmentation', 'outside-pytorch', 'optimizer-step', 'spike'] as const;
+const namedCauses = [
+  'bad-size',
+  'limit',
+  'cuda-graphs',
+  'checkpoint',
+  'evaluation',
+  'leak',
+  'fragmentation',
+  'outside-pytorch',
+  'loading',
+  'optimizer-step',
+  'all-gather',
+  'spike',
+  'host',
+] as const;
 
 /** The memory of a GPU when it ran out, bytes; null: not known. */
 interface Account {
@@ -56,7 +71,8 @@ export function judge(evidence: Evidence): Verdict {
   const growth = growthIn(evidence);
   const account = makeAccount(error);
   const stack = partOfStack(error?.traceback.toReversed() ?? []);
-  const holds = namedCauses.filter((cause) => tests[cause]({ evidence, error, account, growth, stack }));
+  const phase = phaseOfStack(error?.traceback ?? []);
+  const holds = namedCauses.filter((cause) => tests[cause]({ evidence, error, account, growth, stack, phase }));
   const [cause = (error?.requestBytes ?? null) === null ? 'none' : 'capacity', ...also] = holds;
   const most = (of: 'allocatedBytes' | 'reservedBytes' | 'inUseBytes'): number | null => {
     const known = evidence.points.flatMap((point) => point[of] ?? []);
@@ -92,13 +108,15 @@ function errorOfSnapshot({ snapshot }: Evidence): OutOfMemory | null {
     unallocatedBytes: Math.max(0, reservedBytes - allocatedBytes),
     poolBytes,
     allowedBytes: null,
+    othersBytes: null,
+    isBadSize: false,
     traceback: oom?.frames.toReversed() ?? [],
   };
 }
 
 function makeAccount(error: OutOfMemory | null): Account {
   const { requestBytes = null, capacityBytes = null, freeBytes = null, allocatedBytes = null, unallocatedBytes = null } = error ?? {};
-  const { poolBytes = null, processBytes = null, allowedBytes = null } = error ?? {};
+  const { poolBytes = null, processBytes = null, allowedBytes = null, othersBytes = null } = error ?? {};
   const reserved = allocatedBytes === null || unallocatedBytes === null ? null : allocatedBytes + unallocatedBytes;
   const used = capacityBytes === null || freeBytes === null ? null : capacityBytes - freeBytes;
   const least = (value: number | null): number | null => (value === null ? null : Math.max(0, value));
@@ -110,7 +128,7 @@ function makeAccount(error: OutOfMemory | null): Account {
     unallocatedBytes,
     poolBytes,
     outsideBytes: least(reserved === null ? null : (processBytes ?? used ?? reserved) - reserved),
-    othersBytes: least(used === null || processBytes === null ? null : used - processBytes),
+    othersBytes: least(used === null || processBytes === null ? othersBytes : used - processBytes),
     allowanceBytes: least(allowedBytes === null || reserved === null ? null : allowedBytes - reserved),
   };
 }
@@ -121,23 +139,30 @@ interface Facts {
   readonly account: Account;
   readonly growth: Growth | null;
   readonly stack: ReturnType<typeof partOfStack>;
+  readonly phase: Phase | null;
 }
 
 /** Whether each cause holds. */
 const tests: Readonly<Record<(typeof namedCauses)[number], (facts: Facts) => boolean>> = {
+  'bad-size': ({ error }) => error?.isBadSize === true,
   limit: ({ account: { allowanceBytes, requestBytes, freeBytes } }) =>
     allowanceBytes !== null && requestBytes !== null && freeBytes !== null && allowanceBytes < requestBytes && freeBytes >= requestBytes,
   'cuda-graphs': ({ account, stack }) => stack === 'graphs' || (account.poolBytes ?? 0) >= largeShare * total(account),
+  checkpoint: ({ phase }) => phase === 'checkpoint',
+  evaluation: ({ phase }) => phase === 'evaluation',
   leak: ({ growth }) => growth !== null,
   fragmentation: ({ account, evidence }) => !evidence.isExpandable && isFragmented(account),
-  'outside-pytorch': ({ evidence, account }) => evidence.errors.length > 0 && isOutside(account),
-  'optimizer-step': ({ stack }) => stack === 'optimizer',
+  'outside-pytorch': ({ evidence, error, account }) => evidence.errors.length > 0 && error?.isBadSize !== true && isOutside(account),
+  loading: ({ phase }) => phase === 'loading',
+  'optimizer-step': ({ stack, phase }) => stack === 'optimizer' && phase !== 'loading' && phase !== 'checkpoint',
+  'all-gather': ({ phase }) => phase === 'all-gather',
   spike: ({ account, stack }) => {
     const { requestBytes, freeBytes, unallocatedBytes } = account;
     const [request, left] = [requestBytes ?? 0, (freeBytes ?? 0) + (unallocatedBytes ?? 0)];
     const isLarge = request >= largeShare * total(account) && left >= roomShare * total(account);
     return isLarge || (stack === 'loss' && request >= 0.02 * total(account));
   },
+  host: ({ evidence, error }) => error === null && evidence.host !== null,
 };
 
 /** Of the GPU, or where it is not known what of it is accounted for. */

@@ -35,7 +35,7 @@ export async function readEvidence(name: string, signal: CancelSignal): Promise<
       throw new ExpectedError('snapshot-too-large', sentence`The snapshot is over 256 MiB`, remedy, fileStart(name));
     }
     const snapshot = readSnapshot(await readWhole(handle, size), name);
-    return { source: 'snapshot', errors: [], points: [], lastStep: null, isExpandable: snapshot.isExpandable, snapshot };
+    return { source: 'snapshot', errors: [], points: [], lastStep: null, isExpandable: snapshot.isExpandable, host: null, snapshot };
   } finally {
     await handle.close();
   }
