@@ -38,9 +38,10 @@ export function makePlanners({ compare, readEvidence }: Readers): Omit<Planners,
     whatIf: ({ run, defaults, found, sets }, { signal }) =>
       makePlan(resolveRun(withSizes(run, sets), defaults, found, signal), { signal, drawnOperations: 0 }),
     elastic: ({ request }, { signal }) => answerElastic(request, signal),
-    largest: ({ run, defaults, found, what }, { signal, onProgress }) => {
+    largest: ({ run, defaults, found, what, isSearched }, { signal, onProgress }) => {
       let tries = 0;
-      return largestThatFits(run, what, { defaults, found, signal, onTry: () => onProgress(tries / (tries++ + halfwayTries)) });
+      const onTry = (): void => onProgress(tries / (tries++ + halfwayTries));
+      return largestThatFits(run, what, { defaults, found, isSearched, signal, onTry });
     },
     oom: async ({ source, planned }, { signal }) => {
       const evidence = await readEvidence(source, signal);

@@ -14,6 +14,7 @@ import { planCommand } from './plan';
 import { daysCommand, type DaysCommands } from '../../features/days/vscode/command';
 import { findLargestCommand, type LargestCommands } from '../../features/largest/vscode/command';
 import { explainOomCommand, type OomCommands } from '../../features/oom/vscode/command';
+import { exportSnapshotCommand } from '../../features/oom/vscode/export-snapshot';
 import { whereCommand, type WhereCommands } from '../../features/where/vscode/command';
 import { planPrefillCommand, type PrefillCommands } from '../../features/prefill/vscode/command';
 import { importProfileCommand } from './import-profile';
@@ -52,10 +53,11 @@ export interface Commands extends Readonly<Record<PageCommandId, () => void>> {
   readonly 'terapipe.cancelRehearsal': () => void;
   readonly 'terapipe.runHere': (config?: unknown, asked?: unknown) => Promise<void>;
   readonly 'terapipe.planPrefill': (config?: unknown, asked?: unknown) => Promise<readonly string[]>;
-  readonly 'terapipe.findLargest': (config?: unknown, what?: unknown, act?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.findLargest': (config?: unknown, what?: unknown, act?: unknown, layout?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.where': (config?: unknown, on?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.days': (config?: unknown, tokens?: unknown) => Promise<readonly string[]>;
   readonly 'terapipe.explainOom': (log?: unknown, config?: unknown) => Promise<readonly string[]>;
+  readonly 'terapipe.exportSnapshot': (config?: unknown) => Promise<void>;
   readonly 'terapipe.refreshExplorer': () => void;
   readonly 'terapipe.showLog': () => void;
   readonly 'terapipe.changeKeys': () => Promise<void>;
@@ -109,10 +111,11 @@ export function createCommands(services: CommandServices): Commands {
     'terapipe.cancelRehearsal': services.rehearsals.cancel,
     'terapipe.runHere': (config, asked) => runHereCommand(services, config, asked),
     'terapipe.planPrefill': (config, asked) => planPrefillCommand(services, config, asked),
-    'terapipe.findLargest': (config, what, act) => findLargestCommand(services, config, what, act),
+    'terapipe.findLargest': (config, what, act, layout) => findLargestCommand(services, config, what, act, layout),
     'terapipe.where': (config, on) => whereCommand(services, config, on),
     'terapipe.days': (config, tokens) => daysCommand(services, config, tokens),
     'terapipe.explainOom': (log, config) => explainOomCommand(services, log, config),
+    'terapipe.exportSnapshot': (config) => exportSnapshotCommand(services, config),
     'terapipe.refreshExplorer': services.refreshExplorer,
     'terapipe.showLog': () => services.log.show(),
     'terapipe.changeKeys': () => changeKeysCommand(services.context),

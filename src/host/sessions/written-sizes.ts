@@ -11,7 +11,7 @@ import type { SessionState } from './session-state';
 import type { WhatIf } from './what-ifs';
 
 /** A key of terapipe.json with what it is set to; null removes it. */
-export type ConfigSet = readonly [key: string, value: string | number | readonly (string | number)[] | null];
+export type ConfigSet = readonly [key: string, value: string | number | boolean | readonly (string | number | object)[] | null];
 
 /** What was tried with `sets`. @throws ExpectedError `what-if-outdated` where it was something else. */
 export function triedPlan(tried: WhatIf | null, sets: readonly WhatIfSet[]): Plan {

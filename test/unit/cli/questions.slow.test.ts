@@ -4,7 +4,8 @@ import path from 'node:path';
 import { openCommandLine, type CommandLine } from './command-line';
 
 const fixtures = path.join(import.meta.dirname, '../../fixtures');
-const document = readFileSync(path.join(import.meta.dirname, '../../../docs/questions.md'), 'utf8');
+const readRoot = (name: string): string => readFileSync(path.join(import.meta.dirname, '../../..', name), 'utf8');
+const document = readRoot('docs/questions.md');
 const model = 'meta-llama/Llama-3.1-8B';
 const onH100 = ['--gpu', 'H100-80GB'];
 
@@ -92,12 +93,28 @@ const asked: readonly (readonly [question: number, args: readonly string[], show
   [19, ['check', 'run.sh', '--format', 'sarif'], [/"version": ?"2\.1\.0"/]],
 ];
 
-/** Rows of the document: number, and whether it is answered well. */
-function rows(): readonly { readonly question: number; readonly answered: string }[] {
-  return [...document.matchAll(/^\| (\d+) +\|.*\| ([^|]+?) +\|$/gm)].map(([, question, answered = '']) => ({
+/** Rows of the document: number, the click in VS Code, and whether it is answered well. */
+function rows(): readonly { readonly question: number; readonly click: string; readonly answered: string }[] {
+  return [...document.matchAll(/^\| (\d+) +\|.*\| ([^|]+?) +\| ([^|]+?) +\|$/gm)].map(([, question, click = '', answered = '']) => ({
     question: Number(question),
+    click,
     answered,
   }));
+}
+
+/** What the extension contributes that a person can click: titles of commands, and names of tools in chat. */
+function contributed(): ReadonlySet<string> {
+  const { contributes } = JSON.parse(readRoot('package.json')) as {
+    readonly contributes: {
+      readonly commands: readonly { readonly title: string; readonly category: string }[];
+      readonly languageModelTools: readonly { readonly toolReferenceName: string }[];
+    };
+  };
+  const texts = JSON.parse(readRoot('package.nls.json')) as Readonly<Record<string, string>>;
+  return new Set([
+    ...contributes.commands.map(({ title, category }) => `${category}: ${texts[title.slice(1, -1)]}`),
+    ...contributes.languageModelTools.map(({ toolReferenceName }) => `#${toolReferenceName}`),
+  ]);
 }
 
 describe('the twenty questions', () => {
@@ -115,6 +132,15 @@ describe('the twenty questions', () => {
     assert.equal(rows().length, 20);
     assert.match(document, new RegExp(`^Well ${graded('well')}, partly ${graded('partly')}\\.$`, 'm'));
     assert.equal(graded('well') + graded('partly'), 20);
+  });
+
+  it('name a command or tool of VS Code each, by the title that it has', () => {
+    const known = contributed();
+    for (const { question, click } of rows()) {
+      const named = [...click.matchAll(/`(TeraPipe: [^`]+|#[^`]+)`/g)].map(([, name = '']) => name);
+      assert.ok(named.length > 0, `question ${question} names none`);
+      assert.deepEqual(named.filter((name) => !known.has(name)), [], `question ${question}`); // prettier-ignore
+    }
   });
 
   for (const [question, args, shows] of asked)

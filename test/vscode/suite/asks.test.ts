@@ -35,6 +35,47 @@ async function answerText(title: string, shown: RegExp): Promise<string> {
   });
 }
 
+/** What a person answers to the next question of each kind, in turn; undefined closes it. */
+interface Answers {
+  readonly picks?: readonly ((items: readonly vscode.QuickPickItem[]) => unknown)[];
+  readonly inputs?: readonly (string | undefined)[];
+  readonly saved?: vscode.Uri;
+  /** Button of the first notification that has it. */
+  readonly button?: string;
+}
+
+/** Runs with the questions of VS Code answered; resolves to what was asked and offered. */
+async function answered<T>({ picks = [], inputs = [], saved, button }: Answers, run: (offered: readonly string[]) => PromiseLike<T>) {
+  const { showQuickPick, showInputBox, showSaveDialog, showInformationMessage } = vscode.window;
+  const [asked, offered]: [string[], string[]] = [[], []];
+  const [leftPicks, leftInputs] = [[...picks], [...inputs]];
+  Object.assign(vscode.window, {
+    showQuickPick: async (items: readonly vscode.QuickPickItem[] | Thenable<readonly vscode.QuickPickItem[]>) => {
+      const list = await items;
+      asked.push(...list.map(({ label }) => label));
+      return leftPicks.shift()?.(list);
+    },
+    showInputBox: () => Promise.resolve(leftInputs.shift()),
+    showSaveDialog: () => Promise.resolve(saved),
+    showInformationMessage: (_: string, ...buttons: readonly string[]) => {
+      offered.push(...buttons);
+      const isHit = button !== undefined && buttons.includes(button) && offered.filter((one) => one === button).length === 1;
+      return Promise.resolve(isHit ? button : undefined);
+    },
+  });
+  try {
+    const value = await run(offered);
+    return { value, asked, offered };
+  } finally {
+    Object.assign(vscode.window, { showQuickPick, showInputBox, showSaveDialog, showInformationMessage });
+  }
+}
+
+const labelled =
+  (label: string) =>
+  (items: readonly vscode.QuickPickItem[]): vscode.QuickPickItem | undefined =>
+    items.find((item) => item.label === label);
+
 describe('the questions people bring', () => {
   beforeEach(() => {
     folder = vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, `asks-${++tests}`);
@@ -111,5 +152,95 @@ describe('the questions people bring', () => {
     const uri = await written('config.json', JSON.stringify(config));
     await vscode.commands.executeCommand('terapipe.explainOom', log, uri);
     await answerText('Out of memory', /\| reserved \| 76\.6 GiB \| [\d.]+ [GM]iB \|/);
+  });
+
+  it('what is to be the most is picked, and its answer offers to try, to write, and to search layouts too', async () => {
+    const uri = await written('config.json', JSON.stringify(config));
+    const ask = () => vscode.commands.executeCommand<readonly string[]>('terapipe.findLargest', uri);
+    const { value, asked, offered } = await answered({ picks: [labelled('Largest micro-batch')] }, ask);
+    assert.match(value[0] ?? '', /^Most that fits: [\d,]+ sequences?$/);
+    assert.deepEqual(asked, ['Longest sequence', 'Largest micro-batch', 'Most layers', 'Largest LoRA rank', 'Most experts', 'Fewest GPUs']);
+    assert.deepEqual(offered, ['Plan with it', 'Write into terapipe.json', 'Details', 'Search layouts too']);
+    const closed = await answered({ picks: [() => undefined] }, ask);
+    assert.deepEqual([closed.value, closed.offered], [undefined, []]);
+  });
+
+  it('the most that fits with the layout searched is written with that layout', async () => {
+    await written('config.json', JSON.stringify(config));
+    const own = { model: './config.json', cluster: { gpu: { preset: 'A100-40GB', memoryGB: 8 }, nodes: 1, gpusPerNode: 2 } };
+    const uri = await written('terapipe.json', JSON.stringify(own));
+    const ask = (layout?: string) =>
+      vscode.commands.executeCommand<readonly string[]>(
+        'terapipe.findLargest',
+        uri,
+        'sequence',
+        layout === undefined ? undefined : 'write',
+        layout,
+      );
+    const found = (sentences: readonly string[]): number => Number(/: ([\d,]+) tokens$/.exec(sentences[0] ?? '')?.[1]?.replaceAll(',', ''));
+    const { value: kept } = await answered({}, () => ask());
+    const searched = await ask('search');
+    assert.ok(found(searched) >= found(kept), `${searched[0]} after ${kept[0]}`);
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
+    const { training, layout } = JSON.parse(document!.getText()) as { readonly training: object; readonly layout: object };
+    assert.deepEqual(['sequenceLength', 'recompute'].filter((key) => !(key in training)), []); // prettier-ignore
+    assert.ok('tensor' in layout && 'pipeline' in layout);
+    await document!.save();
+  });
+
+  it('the button of the answer searches layouts too', async () => {
+    const uri = await written('config.json', JSON.stringify(config));
+    const { offered } = await answered({ button: 'Search layouts too' }, async (offers) => {
+      await vscode.commands.executeCommand('terapipe.findLargest', uri, 'sequence');
+      await until('answer with layouts searched', () => offers.filter((one) => one === 'Details').length === 2 || undefined);
+    });
+    assert.equal(offered.filter((one) => one === 'Search layouts too').length, 1, 'the second answer has searched');
+  });
+
+  it('machines are picked from GPUs and machine types', async () => {
+    const uri = await written('config.json', JSON.stringify(config));
+    const pick = (items: readonly vscode.QuickPickItem[]) => items.filter(({ label }) => label === 'H100-80GB' || label === 'A100-80GB');
+    const { value, asked } = await answered({ picks: [pick] }, () =>
+      vscode.commands.executeCommand<readonly string[]>('terapipe.where', uri),
+    );
+    assert.match(value[0] ?? '', /^Fewest GPU hours: /);
+    assert.ok(asked.includes('p5.48xlarge') && asked.includes('MI300X'));
+    await answerText('Where to train', /A100-80GB/);
+  });
+
+  it('tokens of the whole run are asked for', async () => {
+    const uri = await written('config.json', JSON.stringify(config));
+    const ask = () => vscode.commands.executeCommand<readonly string[] | undefined>('terapipe.days', uri);
+    const { value } = await answered({ inputs: ['2T'] }, ask);
+    assert.match(value?.[0] ?? '', /: 2T tokens on \d+ GPUs$/);
+    assert.equal((await answered({ inputs: [undefined] }, ask)).value, undefined);
+  });
+
+  it('the config of an out-of-memory error is picked, and the plan is saved as a snapshot', async () => {
+    const uri = await written('config.json', JSON.stringify(config));
+    const log = await written('train.log', message);
+    const saved = vscode.Uri.joinPath(folder, 'plan.pickle');
+    const button = "Save the plan's snapshot for PyTorch's memory viewer";
+    const path = vscode.workspace.asRelativePath(uri);
+    const { asked, offered } = await answered({ picks: [(items) => items[0]], button, saved }, async () => {
+      await vscode.commands.executeCommand('terapipe.explainOom', log);
+      await until('saved snapshot', async () => vscode.workspace.fs.stat(saved).then(() => true, () => undefined)); // prettier-ignore
+    });
+    assert.deepEqual([asked[0], ...asked.slice(1)], [path, 'Another config', 'Without a config']);
+    assert.ok(offered.includes(button));
+    const bytes = await vscode.workspace.fs.readFile(saved);
+    assert.equal(bytes[0], 0x80, 'a pickle');
+    const read = await vscode.commands.executeCommand<readonly string[]>('terapipe.explainOom', saved, 'none');
+    assert.match(read[0] ?? '', /^No out-of-memory error/);
+  });
+
+  it('an out-of-memory error is explained without a config where none is wanted', async () => {
+    await written('config.json', JSON.stringify(config));
+    const log = await written('train.log', message);
+    const { value, offered } = await answered({ picks: [labelled('Without a config')] }, () =>
+      vscode.commands.executeCommand<readonly string[]>('terapipe.explainOom', log),
+    );
+    assert.match(value[0] ?? '', /^Fragmentation: /);
+    assert.deepEqual(offered, []);
   });
 });

@@ -14,7 +14,7 @@ import { displayPath, uriBaseName } from '../../../extension/sessions/sources';
 import type { ReportDocuments } from '../../../extension/views/report-documents';
 import type { TimelinePanels } from '../../../extension/views/timeline-panels';
 import type { PlannerClient } from '../../../host/planner/client';
-import { overridesForNewFile } from '../../../host/sessions/written-sizes';
+import { overridesForNewFile, type ConfigSet } from '../../../host/sessions/written-sizes';
 import type { ChosenKey } from '../../../host/sessions/scenarios';
 import type { WhatIfs } from '../../../host/sessions/what-ifs';
 import type { Largest } from '../core/largest';
@@ -30,10 +30,11 @@ export interface LargestCommands extends ChangeCommands, ScenarioCommands {
   readonly whatIfs: WhatIfs;
 }
 
-/** A size that was found for a run. */
+/** A size that was found for a run; `isSearched`: with the layout chosen again for each size. */
 interface FoundSize {
   readonly file: string;
   readonly run: Run;
+  readonly isSearched: boolean;
   readonly found: Largest;
 }
 
@@ -44,6 +45,7 @@ type Act = 'try' | 'write';
  * Finds the most that fits of a config, shows it with the stage that limits it and what the next size lacks, and offers to try it or to
  * write it into the config.
  * @param what as `terapipe max` takes it; asked for where it is left out. @param act done at once, without asking.
+ * @param layout `search`: chosen again for each size, as by `terapipe max --search`; else that of the plan.
  * @returns what was found, a sentence each. @throws ExpectedError of the planner, or why there is no model; CancelledError.
  */
 export async function findLargestCommand(
@@ -51,6 +53,7 @@ export async function findLargestCommand(
   argument: unknown,
   what: unknown,
   act: unknown,
+  layout: unknown,
 ): Promise<readonly string[]> {
   const file = await findTarget(commands.shown, argument);
   const { run, error } = await settled(commands, file);
@@ -59,12 +62,13 @@ export async function findLargestCommand(
   const kept = commands.scenarios.resolveDefaults(file);
   // For other GPUs the layout of the plan is chosen again.
   const defaults = kind === 'fewest-gpus' ? without(kept, 'kept') : kept;
-  const asked = { run, defaults, found: await commands.profiles.found(run.file), what: kind };
+  const isSearched = layout === 'search';
+  const asked = { run, defaults, found: await commands.profiles.found(run.file), what: kind, isSearched };
   const found = await withAbort(vscode.l10n.t('Finding what fits'), (signal, report) =>
     commands.searcher.ask('largest', asked, { signal, report: (reply) => reply.type === 'progress' && report(reply.fraction) }),
   );
-  if (act === 'try' || act === 'write') await apply(commands, { file, run, found }, act);
-  else offer(commands, { file, run, found });
+  if (act === 'try' || act === 'write') await apply(commands, { file, run, isSearched, found }, act);
+  else offer(commands, { file, run, isSearched, found });
   return foundSentences(found);
 }
 
@@ -100,17 +104,18 @@ function foundSentences(found: Largest): string[] {
 
 /** A notification, with what can be done with the size. */
 function offer(commands: LargestCommands, asked: FoundSize): void {
-  const { file, found } = asked;
+  const { file, isSearched, found } = asked;
   const { t } = vscode.l10n;
-  const [details, attempt] = [t('Details'), t('Plan with it')];
+  const [details, attempt, search] = [t('Details'), t('Plan with it'), t('Search layouts too')];
   const write = t('Write into {0}', targetName(commands, file));
-  const sets = numberSets(found);
+  const sets = foundSets(found);
   const isTried = sets !== null && tryable(commands, file, sets) !== null;
-  const answers = [...(isTried ? [attempt] : []), ...(sets === null ? [] : [write]), details];
+  const answers = [...(isTried ? [attempt] : []), ...(sets === null ? [] : [write]), details, ...(isSearched ? [] : [search])];
   void showInformationMessage(`${foundSentences(found).join('. ')}.`, ...answers).then((answer) =>
     runCommand(commands.log, 'terapipe.findLargest', async () => {
       if (answer === attempt) await apply(commands, asked, 'try');
       if (answer === write) await apply(commands, asked, 'write');
+      if (answer === search) await findLargestCommand(commands, file, found.what, undefined, 'search');
       if (answer === details) await commands.reports.show(t('The most that fits'), file, largestReport(found));
     }),
   );
@@ -123,7 +128,7 @@ function targetName({ sessions }: LargestCommands, file: string): string {
 /** Tries a size, or writes it. @throws ExpectedError `largest-no-key` where no key sets it, or it cannot be tried. */
 async function apply(commands: LargestCommands, { file, run, found }: FoundSize, act: Act): Promise<void> {
   const session = await settled(commands, file);
-  const sets = numberSets(found);
+  const sets = foundSets(found);
   if (sets === null) throw noKey();
   if (JSON.stringify(session.run) !== JSON.stringify(run))
     throw new ExpectedError('what-if-outdated', sentence`The config changed since this size was found`, sentence`find it again`);
@@ -151,13 +156,22 @@ function noKey(): ExpectedError {
   );
 }
 
-/** The settings of a size with their numbers; null where no key has it, or none fits. */
-function numberSets({ sets }: Largest): readonly (readonly [key: string, value: number])[] | null {
+/** The settings of a size, and of the layout that a search chose with it; null where no key has the size, or none fits. */
+function foundSets({ sets }: Largest): readonly ConfigSet[] | null {
   if (sets === null || sets.length === 0) return null;
   return sets.map((set) => {
     const at = set.indexOf('=');
-    return [set.slice(0, at), Number(set.slice(at + 1))] as const;
+    return [set.slice(0, at), valueOfText(set.slice(at + 1))];
   });
+}
+
+/** Words of settings are written without quotes. */
+function valueOfText(text: string): ConfigSet[1] {
+  try {
+    return JSON.parse(text) as ConfigSet[1];
+  } catch {
+    return text;
+  }
 }
 
 type Attempt =
@@ -165,13 +179,13 @@ type Attempt =
   | { readonly kind: 'scenario'; readonly chosen: readonly (readonly [ChosenKey, number])[] };
 
 /** Whether the model has positions for a sequence: a longer one is not planned for unless a file sets it. */
-function hasPositions({ model }: Run, sets: readonly (readonly [string, number])[]): boolean {
+function hasPositions({ model }: Run, sets: readonly ConfigSet[]): boolean {
   const most = model.maxPositions.value ?? Infinity;
-  return sets.every(([key, value]) => key !== 'training.sequenceLength' || value <= most);
+  return sets.every(([key, value]) => key !== 'training.sequenceLength' || Number(value) <= most);
 }
 
 /** How a size is tried without writing it: as a what-if, or as what the config is planned for, where no file sets that. */
-function tryable({ sessions }: LargestCommands, file: string, sets: readonly (readonly [string, number])[]): Attempt | null {
+function tryable({ sessions }: LargestCommands, file: string, sets: readonly ConfigSet[]): Attempt | null {
   const keys: ReadonlySet<string> = new Set([...whatIfKeys, 'training.globalBatch']);
   if (sets.every(([key]) => keys.has(key))) return { kind: 'what-if', sets: sets as readonly WhatIfSet[] };
   const run = sessions.get(file)?.run ?? null;

@@ -2,7 +2,8 @@ import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../../core/errors';
 import { say, sentence } from '../../../core/sentence';
 import { activeUri, findTarget, settled, toUri, type ConfigCommands } from '../../../extension/commands/target';
-import { showQuickPick, withAbort } from '../../../extension/platform/ui';
+import { runCommand } from '../../../extension/commands/run-command';
+import { showInformationMessage, showQuickPick, withAbort } from '../../../extension/platform/ui';
 import type { Profiles } from '../../../extension/sessions/profiles';
 import { displayPath, uriBaseName } from '../../../extension/sessions/sources';
 import type { ReportDocuments } from '../../../extension/views/report-documents';
@@ -10,6 +11,7 @@ import type { PlannerClient } from '../../../host/planner/client';
 import type { Scenarios } from '../../../host/sessions/scenarios';
 import type { OomSource } from '../job';
 import { oomReport, verdictSentences } from '../core/report';
+import { exportSnapshotCommand } from './export-snapshot';
 
 export interface OomCommands extends ConfigCommands {
   /** The planner of searches: no plan waits for it. */
@@ -26,7 +28,7 @@ export interface OomCommands extends ConfigCommands {
  */
 export async function explainOomCommand(commands: OomCommands, log: unknown, config: unknown): Promise<readonly string[]> {
   const { t } = vscode.l10n;
-  const uri = toUri(log) ?? (await openLog(commands)) ?? (await browseLog());
+  const uri = toUri(log) ?? (await openLog(commands)) ?? (await browse(vscode.l10n.t('A log or memory snapshot of the run')));
   const source = await sourceFrom(uri);
   const file = await configOfRun(commands, config);
   const planned = file === null ? null : await plannedConfig(commands, file);
@@ -34,7 +36,19 @@ export async function explainOomCommand(commands: OomCommands, log: unknown, con
     commands.searcher.ask('oom', { source, planned }, { signal }),
   );
   await commands.reports.show(t('Out of memory'), uri.toString(), oomReport(answer));
-  return verdictSentences(answer).map((one) => say(one, t));
+  const verdict = verdictSentences(answer).map((one) => say(one, t));
+  if (file !== null) offerSnapshot(commands, file, verdict[0] ?? '');
+  return verdict;
+}
+
+/** The verdict as a notification, with what the plan can be looked at as. */
+function offerSnapshot(commands: OomCommands, file: string, verdict: string): void {
+  const save = vscode.l10n.t("Save the plan's snapshot for PyTorch's memory viewer");
+  void showInformationMessage(verdict, save).then((answer) =>
+    runCommand(commands.log, 'terapipe.exportSnapshot', async () => {
+      if (answer === save) await exportSnapshotCommand(commands, file);
+    }),
+  );
 }
 
 /** The text in front, unless it is a config. */
@@ -43,8 +57,7 @@ async function openLog({ shown }: OomCommands): Promise<vscode.Uri | null> {
   return uri === null || (await shown.findConfig(uri)) !== null ? null : uri;
 }
 
-async function browseLog(): Promise<vscode.Uri> {
-  const title = vscode.l10n.t('A log or memory snapshot of the run');
+async function browse(title: string): Promise<vscode.Uri> {
   const [uri] = (await vscode.window.showOpenDialog({ title, openLabel: vscode.l10n.t('Explain') })) ?? [];
   if (uri === undefined) throw new CancelledError();
   return uri;
@@ -65,13 +78,15 @@ async function configOfRun({ shown }: OomCommands, config: unknown): Promise<str
   if (named !== null && config !== 'none') return findTarget(shown, named);
   const known = shown.file();
   if (config === 'none' || known === null) return null;
+  const title = t('Config of the run that ran out of memory');
   const items = [
-    { label: displayPath(known), description: t('compares its plan, and prices changes'), file: known },
-    { label: t('Without a config'), description: t('another run'), file: null },
+    { label: displayPath(known), description: t('compares its plan, and prices changes'), choose: () => Promise.resolve(known) },
+    { label: t('Another config'), description: t('from a folder'), choose: async () => findTarget(shown, await browse(title)) },
+    { label: t('Without a config'), description: t('only what the run left'), choose: () => Promise.resolve(null) },
   ];
-  const picked = await showQuickPick(items, { title: t('Config of the run that ran out of memory') });
+  const picked = await showQuickPick(items, { title });
   if (picked === undefined) throw new CancelledError();
-  return picked.file;
+  return picked.choose();
 }
 
 async function plannedConfig(commands: OomCommands, file: string) {
