@@ -100,7 +100,7 @@ export interface Plan {
   readonly tokensPerSecond: number;
   readonly mfu: number;
   readonly fits: boolean;
-  /** It does not fit for sure, but may. */
+  /** It may fit or not. */
   readonly tight: boolean;
   readonly memory: { readonly peakBytes: number; readonly capacityBytes: number; readonly usableBytes: number };
   readonly cost: { readonly provenance: string; readonly errorPercent: number };

@@ -105,9 +105,11 @@ function kept(text: string): string {
 
 /** Whether it fits; and where it does, how long a step takes and what most of it is lost to. */
 function verdictSentences(plan: Plan, candidate: Candidate): string[] {
-  const { fits, tight, roomBytes, stage } = memoryVerdict(candidate.memory);
+  const { fits, tight, roomBytes, crowdedBytes, stage } = memoryVerdict(candidate.memory);
   const range = formatDurationRange(candidate.iterationMs, plan.cost.range);
   const step = [t('{0} per step ({1}).', formatDuration(candidate.iterationMs), range), ...lengthsSentence(plan)];
+  if (fits && tight)
+    return [t('May not fit: cached blocks need {0} more than there is on stage {1}.', formatBytes(crowdedBytes), stage), ...step];
   if (tight) return [t('May not fit: uses {0} of the safety margin on stage {1}.', formatBytes(-roomBytes), stage), ...step];
   if (!fits) return [t('Does not fit: {0} over on stage {1}.', formatBytes(-roomBytes), stage), ...step];
   const loss = largestLoss(plan, candidate);

@@ -88,7 +88,7 @@ function launchedTitle(launched: FoundPlan, best: FoundPlan, request: SearchResu
   const [own, least] = [formatDuration(launched.iterationMs), formatDuration(best.iterationMs)];
   if (!best.fits) return sentence`no layout fits; ${least} with the least memory`;
   if (refusedSizes(request, launched.point.layout) !== null) return sentence`launched layout does not start; best that fits: ${least}`;
-  if (launched.verdict.tight) return sentence`launched layout may not fit; best that fits: ${least}`;
+  if (launched.verdict.tight && !launched.fits) return sentence`launched layout may not fit; best that fits: ${least}`;
   if (!launched.fits) return sentence`launched layout does not fit; best that fits: ${least}`;
   if (isSame(launched, best)) return sentence`as launched ${own}: the best layout`;
   if (tiesWith(launched, best)) return sentence`as launched ${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;

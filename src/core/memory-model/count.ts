@@ -16,7 +16,7 @@ import { runtimeProfile } from '../domain/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { headBackwardName, interleavingFactor } from './activation-memory';
-import { nonAllocatorBytes, limitsOn, reservedAt } from './reserved';
+import { keepsBlocks, nonAllocatorBytes, limitsOn, reservedAt } from './reserved';
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../records';
@@ -212,7 +212,8 @@ function stageMemory(
   const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
   const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
   // what is cached is given back before memory runs out
-  const reservedBytes = Math.max(Math.min(wanted, capacityBytes - outsideBytes), Math.min(wanted, (1 + fragmentation) * peakBytes));
+  const roomBytes = capacityBytes - outsideBytes;
+  const reservedBytes = Math.max(Math.min(wanted, roomBytes), Math.min(wanted, (1 + fragmentation) * peakBytes));
   return {
     stage,
     parts,
@@ -220,6 +221,7 @@ function stageMemory(
     ...limitsOn(inputs, capacityBytes),
     ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
     reservedBytes,
+    crowdedBytes: keepsBlocks(inputs) ? Math.max(0, wanted - roomBytes) : 0,
     inUseBytes: reservedBytes + outsideBytes,
     peakOperation: operation,
     peakRow: row,

@@ -53,6 +53,11 @@ export interface StageMemory {
    * need.
    */
   readonly reservedBytes: number;
+  /**
+   * What the allocator would reserve beyond what its GPU has, 0 where it has enough: this much of what is cached has to be given back for the
+   * step to run. 0 under runtimes whose blocks are not counted one by one, or that set expandable segments.
+   */
+  readonly crowdedBytes: number;
   /** GPU memory in use, as `nvidia-smi` shows it: what is reserved, the CUDA context and NCCL's buffers. */
   readonly inUseBytes: number;
   /** The operation whose working set makes the peak, in words: `head backward`, `activation backward`, ... */
@@ -84,6 +89,14 @@ export interface MemoryProfile {
   /** Kept free for the CUDA context, NCCL's buffers and fragmentation: the step fits when peak + margin <= capacity (`memoryVerdict`). */
   readonly marginBytes: number;
   readonly marginBecause: Sentence;
+}
+
+/** The stage whose allocator has to give back most; undefined where none has to. */
+export function mostCrowdedStage(stages: readonly StageMemory[]): StageMemory | undefined {
+  return stages.reduce<StageMemory | undefined>(
+    (most, stage) => (stage.crowdedBytes > (most?.crowdedBytes ?? 0) ? stage : most),
+    undefined,
+  );
 }
 
 /** The stage with the least memory left on its GPU; undefined without stages. Where all GPUs are alike, the one with the highest peak. */

@@ -63,6 +63,15 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
 }
 
 /**
+ * Whether blocks of other moments are counted one by one and stay in segments of their own, which only fall free as wholes: those of
+ * DeepSpeed and FSDP1. TorchTitan's launcher sets expandable segments.
+ */
+export function keepsBlocks({ training }: Pick<MemoryInputs, 'training'>): boolean {
+  const { id } = runtimeProfile(training);
+  return id === 'deepspeed' || id === 'fsdp1';
+}
+
+/**
  * The CUDA context with the kernels of PyTorch before it loaded them when first used (1.x): 1,573 MiB on A100, 1,271 on V100, as BigScience
  * measured (train/tr11-176B-ml/chronicles-prequel.md).
  */

@@ -1,6 +1,6 @@
 import { formatBytes, formatUsage } from '../format';
 import { sentence, type Sentence } from '../sentence';
-import { tightestStage, type MemoryProfile, type StageMemory } from './profile';
+import { mostCrowdedStage, tightestStage, type MemoryProfile, type StageMemory } from './profile';
 
 /*
  * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: the memory it has less
@@ -38,8 +38,11 @@ export function mostPeakBytes(capacityBytes: number, outsideBytes: number): numb
   return (capacityBytes - outsideBytes) / (1 + leastFragmentation);
 }
 
-/** A stage's peak, the usable bytes of its GPU (absent: the usual share), and the most that may run (absent: the usable bytes). */
-type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & { readonly usableBytes?: number; readonly mostBytes?: number };
+/**
+ * A stage's peak, the usable bytes of its GPU (absent: the usual share), the most that may run (absent: the usable bytes), and what the
+ * allocator has to give back (absent: nothing).
+ */
+type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & Partial<Pick<StageMemory, 'usableBytes' | 'mostBytes' | 'crowdedBytes'>>;
 
 /** Whether a stage's peak stays within the usable memory of its GPU. */
 export function stageFits({ peakBytes, capacityBytes, usableBytes = usablePeakBytes(capacityBytes) }: Limited): boolean {
@@ -54,8 +57,13 @@ export function fitsMemory({ stages }: { readonly stages: readonly Limited[] }):
 /** Whether a step fits, by how much, and on which stage that is decided. Bytes. */
 export interface MemoryVerdict {
   readonly fits: boolean;
-  /** It needs some of what is kept free for fragmentation, of which a run may need less: it may fit or not. */
+  /**
+   * It may fit or not: it needs some of what is kept free for fragmentation, of which a run may need less; or its tensors fit, but not with
+   * the blocks that the allocator keeps.
+   */
   readonly tight: boolean;
+  /** Of that stage: what the allocator has to give back for the step to run (`StageMemory`). */
+  readonly crowdedBytes: number;
   /** The stage with the least memory left on its GPU, from 0, and the number of stages. */
   readonly stage: number;
   readonly stages: number;
@@ -75,21 +83,27 @@ export function verdictOfPeak({
   capacityBytes,
   usableBytes = usablePeakBytes(capacityBytes),
   mostBytes = usableBytes,
+  crowdedBytes = 0,
   ...where
 }: Limited & Pick<MemoryVerdict, 'stage' | 'stages' | 'gpu'>): MemoryVerdict {
   const fits = stageFits({ peakBytes, capacityBytes, usableBytes });
-  const tight = !fits && peakBytes <= mostBytes;
-  return { ...where, fits, tight, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
+  const tight = fits ? crowdedBytes > 0 : peakBytes <= mostBytes;
+  return { ...where, fits, tight, crowdedBytes, peakBytes, usableBytes, capacityBytes, roomBytes: usableBytes - peakBytes };
 }
 
-/** The verdict on a step: that of the stage with the least memory left on its GPU. */
+/**
+ * The verdict on a step: that of the stage with the least memory left on its GPU; where all stages fit, of the one whose cached blocks are
+ * the most that has to be given back, if any.
+ */
 export function memoryVerdict({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
-  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, mostBytes = 0, gpu } = tightestStage(stages) ?? {};
+  const deciding = (fitsMemory({ stages }) ? mostCrowdedStage(stages) : undefined) ?? tightestStage(stages);
+  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, mostBytes = 0, crowdedBytes = 0, gpu } = deciding ?? {};
   return verdictOfPeak({
     peakBytes,
     capacityBytes,
     usableBytes,
     mostBytes,
+    crowdedBytes,
     stage,
     stages: stages.length,
     ...(gpu === undefined ? {} : { gpu }),
@@ -103,7 +117,7 @@ export function mayFit({ fits, tight }: Pick<MemoryVerdict, 'fits' | 'tight'>): 
 
 /** `fits`, `may not fit` or `does not fit`. */
 export function verdictWord({ fits, tight }: Pick<MemoryVerdict, 'fits' | 'tight'>): Sentence {
-  return fits ? sentence`fits` : tight ? sentence`may not fit` : sentence`does not fit`;
+  return tight ? sentence`may not fit` : fits ? sentence`fits` : sentence`does not fit`;
 }
 
 /** `76.3 / 74.8 GiB`: the peak and what is usable. */
@@ -111,8 +125,18 @@ export function usedText({ peakBytes, usableBytes }: Pick<MemoryVerdict, 'peakBy
   return formatUsage(peakBytes, usableBytes);
 }
 
-/** `fits, 3.2 GiB free`, `may not fit: uses 0.5 GiB of the safety margin` or `does not fit, 1.5 GiB over`. */
-export function verdictText({ fits, tight, roomBytes }: Pick<MemoryVerdict, 'fits' | 'tight' | 'roomBytes'>): Sentence {
+/**
+ * `fits, 3.2 GiB free`, `may not fit: uses 0.5 GiB of the safety margin`, `may not fit: 3.2 GiB free, but cached blocks need 0.5 GiB more
+ * than there is` or `does not fit, 1.5 GiB over`.
+ */
+export function verdictText({
+  fits,
+  tight,
+  roomBytes,
+  crowdedBytes,
+}: Pick<MemoryVerdict, 'fits' | 'tight' | 'roomBytes' | 'crowdedBytes'>): Sentence {
+  if (fits && tight)
+    return sentence`may not fit: ${formatBytes(roomBytes)} free, but cached blocks need ${formatBytes(crowdedBytes)} more than there is`;
   if (fits) return sentence`fits, ${formatBytes(roomBytes)} free`;
   const over = formatBytes(-roomBytes);
   return tight ? sentence`may not fit: uses ${over} of the safety margin` : sentence`does not fit, ${over} over`;

@@ -79,7 +79,7 @@ export interface Candidate {
   /** Of the node that takes most. */
   readonly host: HostMemory;
   readonly fits: boolean;
-  /** It does not fit for sure, but may: see `MemoryVerdict`. */
+  /** It may fit or not: see `MemoryVerdict`. */
   readonly tight: boolean;
   /** What the solver proved, for solved schemes. */
   readonly certificate: Certificate | null;

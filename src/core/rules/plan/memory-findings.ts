@@ -1,5 +1,6 @@
 import type { Run } from '../../run/run';
 import type { Finding, Fix, TextEdit } from '../../findings';
+import { expandableSegments } from '../../memory-model/reserved';
 import { mayFit, memoryVerdict, verdictSentence } from '../../memory-model/verdict';
 import { chosenCandidate, type Plan } from '../../planner/plan';
 import { either, lowerFirst, sentence } from '../../sentence';
@@ -18,7 +19,8 @@ const searchRemedy = sentence`search layouts that fit, or use more or larger GPU
  * @finding memory-over-capacity
  * The planned step needs more memory on some stage than is usable of its GPU: its memory less what is kept free for the CUDA context, NCCL
  * buffers and fragmentation. It is a warning, "may not fit", where it only needs some of what is kept free for fragmentation, of which a
- * run may need less. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the
+ * run may need less; and under DeepSpeed and FSDP1 where the tensors fit, but not with the blocks that PyTorch's allocator keeps, which
+ * expandable segments avoid. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that the
  * runtime runs; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three that
  * fit are quick fixes, each with its cost in time (`Recompute all layers: fits, 31 % slower`); layouts that fit can be searched too. Where
  * no file names the GPU, it is a warning: the step is too large for the GPU that is assumed.
@@ -34,11 +36,12 @@ export function memoryFindings(
 ): Finding[] {
   if (plan === null) return [];
   const chosen = chosenCandidate(plan);
-  if (chosen.fits) return [];
+  if (chosen.fits && !chosen.tight) return [];
   const verdict = memoryVerdict(chosen.memory);
   const message = verdictSentence(verdict);
   const [cheapest] = remedies;
-  const remedy = cheapest === undefined ? searchRemedy : lowerFirst(remedyText(cheapest));
+  const usual = chosen.fits ? sentence`set ${expandableSegments} in the environment` : searchRemedy;
+  const remedy = cheapest === undefined ? usual : lowerFirst(remedyText(cheapest));
   const fixes = remedies
     .flatMap((each): Fix[] => {
       if (each.sets.length === 0) return [];

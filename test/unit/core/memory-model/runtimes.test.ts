@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { optimizerStepBytes, staticBytes } from '../../../../src/core/memory-model/static';
-import { limitsOn } from '../../../../src/core/memory-model/reserved';
-import { fitsMemory } from '../../../../src/core/memory-model/verdict';
+import type { StageMemory } from '../../../../src/core/memory-model/profile';
+import { limitsOn, nonAllocatorBytes } from '../../../../src/core/memory-model/reserved';
+import { fitsMemory, mayFit, memoryVerdict, verdictText, verdictWord } from '../../../../src/core/memory-model/verdict';
 import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
 import { layerParameters, rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { generateSchedule, toScheduleProblem } from '../../../../src/core/schedules/registry';
+import { say } from '../../../../src/core/sentence';
 import type { TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
@@ -103,6 +105,26 @@ describe('memory by the framework', () => {
     ).stages;
     assert.equal(peak!.peakOperation, 'optimizer step');
     assert.equal(peak!.peakBytes, (2 + 2 + 12 + 2 + 4) * parameters + 1e9);
+  });
+
+  it('may not fit with tensors that fit, where the blocks that the allocator keeps do not: under DeepSpeed, not with expandable segments', () => {
+    const [schedule, room] = [generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [8] }], 1)), 1.06];
+    const verdictUnder = (runtime: NonNullable<TrainingSpec['runtime']>) => {
+      const inputs = at({ runtime, gradAccumulationFp32: false, zeroStage: 1, globalBatch: 8 }, { data: 8 });
+      const ends = [{ layers: 4, first: true, last: true }];
+      const [{ peakBytes }] = countMemory(inputs, schedule, ends, 2 ** 50).stages as [StageMemory];
+      return memoryVerdict(countMemory(inputs, schedule, ends, room * peakBytes + nonAllocatorBytes(inputs)));
+    };
+    const crowded = verdictUnder('deepspeed');
+    assert.ok(crowded.fits && crowded.tight && mayFit(crowded) && say(verdictWord(crowded)) === 'may not fit');
+    assert.match(say(verdictText(crowded)), /^may not fit: .* free, but cached blocks need .* more than there is$/);
+    // the word embedding's gradient is the largest block that stays
+    const embedding = 2 * model.vocab * model.hidden;
+    assert.ok(crowded.crowdedBytes >= embedding - 0.01 * crowded.peakBytes, String(crowded.crowdedBytes));
+    for (const runtime of ['torchtitan', 'megatron'] as const) {
+      const { fits, tight, crowdedBytes } = verdictUnder(runtime);
+      assert.deepEqual([fits, tight, crowdedBytes], [true, false, 0], runtime);
+    }
   });
 
   it('takes a block for each request that no free block holds', () => {
