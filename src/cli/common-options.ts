@@ -1,7 +1,7 @@
 import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
 import { parseSetting } from '../core/terapipe/overrides';
-import { presetNamed } from '../core/terapipe/cluster-section';
+import { presetMeant } from '../core/terapipe/cluster-section';
 import { logNames } from '../features/compare/core/logs/registry';
 import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scenario';
 import type { Machine } from '../core/plan-request/machine';
@@ -94,10 +94,10 @@ const keysOfFlags: Readonly<Record<MachineFlag, readonly string[]>> = {
 
 /**
  * The machine that the command line asks for.
- * @param sets its settings, which may not give the same value otherwise. @throws ExpectedError `usage`, and as `presetNamed`.
+ * @param sets its settings, which may not give the same value otherwise. @throws ExpectedError `usage`, and as `presetMeant`.
  */
 export function parseMachine(given: Given<typeof configOptions>, sets: readonly string[]): Machine {
-  const gpu = given.gpu === undefined ? null : presetNamed(given.gpu);
+  const gpu = given.gpu === undefined ? null : presetMeant(given.gpu);
   if (gpu !== null && typeof gpu !== 'string') throw gpu;
   const machine = {
     gpu,

@@ -57,12 +57,12 @@ export function matchGpuPreset(deviceName: string, memoryBytes: number | null): 
   const sized = /\b(\d+) ?gb\b/.exec(name)?.[1];
   const memoryGB = sized === undefined ? memoryBytes && memoryBytes / gib : Number(sized);
   const fitting = gpuPresetNames.filter((preset) => {
-    const { driverName, soldWithGB }: GpuRecord = gpus[preset];
-    return driverName.test(name) && (soldWithGB === undefined || near(memoryGB, soldWithGB));
+    const { driverName, soldWithGB, isUsual }: GpuRecord = gpus[preset];
+    return driverName.test(name) && (soldWithGB === undefined || (memoryGB === null ? isUsual === true : near(memoryGB, soldWithGB)));
   });
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
 }
 
-function near(memoryGB: number | null, wanted: number): boolean {
-  return memoryGB !== null && Math.abs(memoryGB / wanted - 1) < 0.15;
+function near(memoryGB: number, wanted: number): boolean {
+  return Math.abs(memoryGB / wanted - 1) < 0.15;
 }

@@ -1,4 +1,4 @@
-import { gpuPresetNames, gpuPresets, type GpuPresetName } from '../cluster/presets';
+import { gpuPresetNames, gpuPresets, matchGpuPreset, type GpuPresetName } from '../cluster/presets';
 import { joinNodeGroups } from '../cluster/groups';
 import { instances, type InstanceName } from '../cluster/instances';
 import type { GpuSpec, LinkSpec, NodeGroup } from '../domain/cluster';
@@ -191,6 +191,11 @@ export function presetNamed(name: string): GpuPresetName | ExpectedError {
     sentence`${quoted(name)} is not a GPU preset`,
     meant === null ? sentence`use ${orList(gpuPresetNames)}` : sentence`did you mean "${meant}"? Presets are ${orList(gpuPresetNames)}`,
   );
+}
+
+/** As `presetNamed`, of what a person types or copies: also `H100`, and what `nvidia-smi` prints (`NVIDIA A100-SXM4-80GB`). */
+export function presetMeant(name: string): GpuPresetName | ExpectedError {
+  return matchGpuPreset(name, null) ?? presetNamed(name);
 }
 
 /** The GPU of a preset that a launcher's file names, with its usual links; nothing for a name that is none. */

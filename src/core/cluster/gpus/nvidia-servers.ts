@@ -146,6 +146,7 @@ export const nvidiaServers = {
     driverName: /\bh100\b/,
     computeCapability: '9.0',
     soldWithGB: 80,
+    isUsual: true,
     gpu: {
       memoryBytes: 81_559 * mib,
       ...hopper,

@@ -15,6 +15,8 @@ export interface GpuRecord {
   readonly driverName: RegExp;
   /** Where the driver's name covers GPUs with different memory: this one's, GB. */
   readonly soldWithGB?: number;
+  /** What the driver's name means where no memory is given: nearly all are sold with this much. */
+  readonly isUsual?: true;
   /** Of NVIDIA's GPUs, as developer.nvidia.com/cuda-gpus lists it: `9.0`. */
   readonly computeCapability?: string;
   readonly gpu: Omit<GpuSpec, 'name'> & { readonly pcieGeneration: PcieGeneration };

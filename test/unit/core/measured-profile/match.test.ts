@@ -48,6 +48,7 @@ describe('GPU of a driver name', () => {
     assert.equal(matchGpuPreset('NVIDIA A100', 39.4 * gib), 'A100-40GB');
     assert.equal(matchGpuPreset('NVIDIA A100', 79.2 * gib), 'A100-80GB');
     assert.equal(matchGpuPreset('NVIDIA A100', null), null);
+    assert.equal(matchGpuPreset('H100', null), 'H100-80GB');
     assert.equal(matchGpuPreset('NVIDIA H100', 93.6 * gib), 'H100-96GB');
     assert.equal(matchGpuPreset('NVIDIA H100', 79.6 * gib), 'H100-80GB');
   });

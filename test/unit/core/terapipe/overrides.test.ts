@@ -81,6 +81,19 @@ describe('applyOverrides', () => {
     );
   });
 
+  it('takes a GPU by its usual name and as nvidia-smi prints it', async () => {
+    const run = await loadFixture('pipeline/terapipe.json');
+    const names = {
+      h100: 'H100-80GB',
+      'NVIDIA A100-SXM4-80GB': 'A100-80GB',
+      'NVIDIA H100 80GB HBM3': 'H100-80GB',
+      'A100 40GB': 'A100-40GB',
+    };
+    for (const [written, name] of Object.entries(names))
+      assert.equal(applyOverrides(run, [`cluster.gpu=${written}`]).gpu?.value.name, name);
+    for (const unclear of ['A100', 'H100 PCIe', 'V100']) assert.throws(() => applyOverrides(run, [`cluster.gpu=${unclear}`]), unclear);
+  });
+
   it("takes the field's names of keys, and keys without their section", async () => {
     const run = applyOverrides(await loadFixture('pipeline/terapipe.json'), [
       'layout.tp=8',

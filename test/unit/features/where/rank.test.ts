@@ -21,7 +21,7 @@ describe('machines to plan on', () => {
   });
 
   it('are refused where a name stands for none, or for several, or a count is not whole', () => {
-    for (const written of ['H1000', 'H100', 'H100-80GB:0', 'H100-80GB:1.5', 'H100-80GB:8:8', ''])
+    for (const written of ['H1000', 'A100', 'H100-80GB:0', 'H100-80GB:1.5', 'H100-80GB:8:8', ''])
       assert.throws(() => parseMachines(written), ExpectedError);
   });
 
