@@ -5,12 +5,13 @@ import { gpusUsed } from '../../core/domain/request';
 import { runtimeProfile } from '../../core/domain/runtime';
 import type { CancelSignal } from '../../core/errors';
 import { checkpointJson } from '../../core/export/checkpoint-json';
+import { placed, type Planned, requireRun } from '../../core/export/planned-config';
 import { searchJson } from '../../core/export/search-json';
 import { settingsOfFound, type PlanSettings } from '../../core/export/settings-of-plan';
 import { formatCount, formatDuration, formatDurationRange, formatPercent, plural } from '../../core/format';
 import { isLauncher } from '../../core/launchers/registry';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
-import { layoutText, stageLayersText } from '../../core/layout-search/labels';
+import { bestOfTies, layoutText, stageLayersText } from '../../core/layout-search/labels';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { toSearchProblem } from '../../core/layout-search/problem';
 import { toPlanRequest } from '../../core/layout-search/request-of';
@@ -29,17 +30,16 @@ import { applyOverrides, settingTexts } from '../../core/terapipe/overrides';
 import { printable } from '../../core/text';
 import { profilesFolder, readProfiles } from '../../profiler/store';
 import type { Answer } from '../answer';
+import { neededRow, throughputText } from '../answer-rows';
 import type { Line } from '../command';
 import { exportFormatNamed, exportNames } from '../export-formats';
 import { nextCommand } from '../next-command';
-import { placed, type Planned, requireRun } from '../../core/export/planned-config';
 import { planNearby } from '../planned';
 import type { RunConfig } from '../read-config';
 import { schemeText } from '../scheme-text';
 import { chosenLayout, type SearchChoice } from '../search-choice';
 import { indented, section, table } from '../table';
 import type { Terminal } from '../terminal';
-import { neededRow, throughputText } from '../answer-rows';
 import { searchDetails } from './search-details';
 
 /** Further options of `plan --search`. */
@@ -183,7 +183,9 @@ function proofText(result: SearchResult): string {
   const { best, counts, lowerBoundMs, proved } = result;
   const of = plural(counts.families, 'layout');
   if (!best.fits) return `none of ${of} fits`;
-  return `none of ${of} is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`;
+  const bound = `none of ${of} is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`;
+  const tie = bestOfTies(result);
+  return tie === null ? bound : `${bound}; the best is ${say(tie)}`;
 }
 
 /** What is judged of the checkpoint that the files load, at the best layout. */
