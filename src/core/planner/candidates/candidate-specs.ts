@@ -10,7 +10,7 @@ import { idBySchedule, type Candidate } from '../plan';
 import { measure, type CandidateSpec } from '../predict/predict';
 import type { PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
-import { operationCount, plainName, runsVirtualStages, type ScheduleOnLayout } from '../../schedules/on-layout';
+import { operationCount, plainName, runsVirtualStages, scheduleLabel, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { mayRunInstead } from '../../schedules/runtimes';
 import { withBestGroup } from './micro-batch-groups';
 import { roundsSpec } from './rounds';
@@ -238,7 +238,8 @@ function specsOfRun(
   }
   const isCut = kind.sliced && slicing.scheme === null && (isAsked || isAskedOnly);
   const own = isCut ? ownCut(request, pipeline, kind, scheme, listener) : null;
-  const name = kind.isChosen === true ? sentence`${schedule}, ${kind.chunks} virtual stages` : schedule;
+  const label = scheduleLabel(kind);
+  const name = kind.isChosen === true ? sentence`${label}, ${kind.chunks} virtual stages` : label;
   return [
     withBestGroup(pipeline, own ?? { id, name, kind, scheme, certificate: null }, listener.signal),
     ...(kind.ownCut === 'equal-work' ? equalWorkSpecs(kind, usual, scheme, maximumOtherOperations / 2 / layout.pipeline) : []),

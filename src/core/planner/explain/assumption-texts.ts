@@ -1,4 +1,4 @@
-import { joinClauses, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
+import { counted, joinClauses, listOf, say, sentence, type Sentence, type Value } from '../../sentence';
 import { reportedAssumptions, type Assumption } from '../../domain/request';
 import { formatNumber } from '../../format';
 import { slowdownText, worthSaying } from './slower';
@@ -54,7 +54,7 @@ export function movesText({ moves }: Pick<WeighedAssumption, 'moves'>): Sentence
 /** What the deciding settings are called in an answer, and their values there. */
 const decidingNames: Readonly<Record<DecidingKey, (value: string) => Value>> = {
   'cluster.gpu': (value) => sentence`GPU ${value}`,
-  'cluster.nodes': (value) => sentence`${value} nodes`,
+  'cluster.nodes': (value) => counted(Number(value), 'node'),
   'training.globalBatch': (value) => sentence`global batch ${value}`,
   'cluster.links.nicGBps': (value) => sentence`network ${formatNumber(8 * Number(value))} Gbit/s a node`,
   'training.attentionKernel': (value) => sentence`attention kernel ${value}`,

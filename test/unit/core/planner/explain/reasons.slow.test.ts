@@ -27,11 +27,11 @@ describe('ties between the schedules of a plan', () => {
   it('are reported in every reason that compares, and in JSON', () => {
     const sliced = makePlan({ ...plan.request, schedule: 'TeraPipe' });
     for (const [id, words] of [
-      ['whole', 'whole sequences'],
-      ['1f1b', '1F1B'],
+      ['whole', / whole sequences/],
+      ['1f1b', /(?<!interleaved) 1F1B/],
     ] as const) {
       const candidate = sliced.candidates.find((other) => other.id === id)!;
-      const line = sliced.reasons.find((reason) => toText(reason).includes(` ${words}`))!;
+      const line = sliced.reasons.find((reason) => words.test(toText(reason)))!;
       assert.equal(toText(line).includes('within error of'), isTie(sliced, candidate), toText(line));
     }
     const { comparisons } = planJson(plan).plan as { comparisons: readonly { id: string; tie: boolean }[] };
