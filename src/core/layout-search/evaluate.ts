@@ -4,6 +4,7 @@ import { usableGpuBytes, type LimitedGroup, createBounds, type Bounds } from './
 import type { Scheme } from '../domain/scheme';
 import { idBySchedule, candidatePeakBytes } from '../planner/plan';
 import { withBestGroup } from '../planner/candidates/micro-batch-groups';
+import { keepGraphs } from '../planner/candidates/makespan-problem';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
 import { measure, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
@@ -70,12 +71,13 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
     return measure(on, withBestGroup(on, spec, signal), signal);
   };
   const solved = new WeakMap<SearchPoint, Scheme>();
+  const graphs = keepGraphs();
   let solvingSteps = 0;
   const onSteps = (steps: number): void => void (solvingSteps += steps);
   const bounds = createBounds(request, known);
   const schemeFor = (point: SearchPoint, belowMs = Infinity, signal?: CancelSignal): Scheme | null => {
     if (point.solved !== true) return groupScheme(request, point);
-    const limits = { belowMs: belowMs - known.afterwardsMs(point), signal, onSteps };
+    const limits = { belowMs: belowMs - known.afterwardsMs(point), graphs, signal, onSteps };
     const found = solved.get(point) ?? solvedScheme(request, point, pipeline(point), groupMicroBatches(point), limits);
     if (found !== null) solved.set(point, found);
     return found;

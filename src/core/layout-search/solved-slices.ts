@@ -166,7 +166,7 @@ export function solvedScheme(
   group: CandidateGroup,
   pipeline: Pipeline,
   microBatches: number,
-  { belowMs = Infinity, signal, onSteps }: Pick<CutSearch, 'belowMs' | 'signal' | 'onSteps'> = {},
+  { belowMs = Infinity, graphs, signal, onSteps }: Pick<CutSearch, 'belowMs' | 'graphs' | 'signal' | 'onSteps'> = {},
 ): Scheme | null {
   const { training, layout, schedule } = group;
   const { microBatch } = training;
@@ -181,6 +181,7 @@ export function solvedScheme(
     effort,
     known: drained.slice(0, 1).map(({ tokens }) => tokens),
     belowMs,
+    graphs,
     signal,
     onSteps,
   });

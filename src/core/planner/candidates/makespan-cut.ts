@@ -10,7 +10,7 @@ import { tableKinks } from '../../time-model/table';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
 import { operationCount, unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
-import { makespanProblem, cutAlike } from './makespan-problem';
+import { makespanProblem, cutAlike, type KeptGraphs } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
 import { idBySchedule, type Certificate, type BaselineSlicing } from '../plan';
 import type { CandidateSpec } from '../predict/predict';
@@ -37,6 +37,8 @@ export interface CutSearch extends CutListener {
   readonly known: readonly (readonly number[])[];
   /** Only slices with which the pipeline ends before this are wanted, ms. */
   readonly belowMs?: number | undefined;
+  /** Of other problems, which may be alike; left out: none. */
+  readonly graphs?: KeptGraphs | undefined;
 }
 
 /** The best slices that a search found, and their certificate. */
@@ -63,7 +65,7 @@ export function shortestCut(
   request: PlanRequest,
   pipeline: Pipeline,
   kind: ScheduleOnLayout,
-  { effort, known: cuts, belowMs, signal, onSteps }: CutSearch,
+  { effort, known: cuts, belowMs, graphs, signal, onSteps }: CutSearch,
 ): MakespanSearchResult | null {
   const { training, layout, slicing } = request;
   const { sequenceLength: tokens, microBatch, sequenceParallel } = training;
@@ -79,7 +81,7 @@ export function shortestCut(
   ).flatMap((cut) => (cut === null ? [] : [cut]));
   const known = [[tokens], ...equalWork, ...cuts.filter((cut) => cut.length <= slices)];
   const problem = unlessUnmet(() =>
-    makespanProblem(pipeline, kind, { microBatches, microBatch, tokens, unit, mostSlices: slices, contextKinks, known }),
+    makespanProblem(pipeline, kind, { microBatches, microBatch, tokens, unit, mostSlices: slices, contextKinks, known }, graphs),
   );
   if (problem === null) return null;
   const { mostSteps, tolerance } = effort;

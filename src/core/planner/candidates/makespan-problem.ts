@@ -2,7 +2,7 @@ import { generateSchedule, toScheduleProblem } from '../../schedules/registry';
 import type { Scheme } from '../../domain/scheme';
 import type { SliceCost } from '../../domain/slice-cost';
 import { unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
-import { passGraph, type ChunkTimes } from '../../slicing/makespan/pass-graph';
+import { passGraph, type ChunkTimes, type PassGraph } from '../../slicing/makespan/pass-graph';
 import type { MakespanProblem } from '../../slicing/makespan/problem';
 import { cachedBySlice } from '../../time-model/layer-time';
 import type { Pipeline, PipelineChunks } from '../predict/pipeline';
@@ -32,7 +32,12 @@ export function cutAlike(
  * The problem of cutting a batch for a schedule: its simulated makespan with the costs and sends of a pipeline, as `predict` has them.
  * @throws ExpectedError `schedule-unmet` where there are fewer layers than chunks.
  */
-export function makespanProblem(pipeline: Pipeline, kind: ScheduleOnLayout, batch: SlicedBatch): MakespanProblem {
+export function makespanProblem(
+  pipeline: Pipeline,
+  kind: ScheduleOnLayout,
+  batch: SlicedBatch,
+  graphs: KeptGraphs = keepGraphs(),
+): MakespanProblem {
   const chunks = pipeline.chunksOn(kind);
   const { stageOfChunk } = chunks;
   const { microBatch, tokens, unit, mostSlices, contextKinks, known } = batch;
@@ -84,12 +89,45 @@ export function makespanProblem(pipeline: Pipeline, kind: ScheduleOnLayout, batc
         const [sendForward, sendBackward] = perChunk === true ? [firstSend + 2 * chunk, firstSend + 2 * chunk + 1] : [firstSend, firstSend];
         return { ...own, sendForward, sendBackward };
       });
-      return unlessUnmet(() => {
-        const made = generateSchedule(kind.name, toScheduleProblem(scheme, stages, kind.chunks));
-        return passGraph(made, slices, times, withSends, mode === 'fill-and-drain' ? 'fill-and-drain' : 'all');
-      });
+      const late = mode === 'fill-and-drain' ? 'fill-and-drain' : 'all';
+      const key = JSON.stringify([kind.name, stages, kind.chunks, batch.microBatches, microBatch, slices, times, late, withSends]);
+      return graphs.graph(key, () =>
+        unlessUnmet(() => {
+          const made = generateSchedule(kind.name, toScheduleProblem(scheme, stages, kind.chunks));
+          return passGraph(made, slices, times, withSends, late);
+        }),
+      );
     },
     known,
+  };
+}
+
+/** Operations of graphs that are kept at most: 24 bytes each. */
+const mostKeptOperations = 4e6;
+
+/** Graphs of passes by what they depend on, the latest: problems of one schedule and number of micro-batches share them. */
+export interface KeptGraphs {
+  readonly graph: (key: string, build: () => PassGraph | null) => PassGraph | null;
+}
+
+export function keepGraphs(): KeptGraphs {
+  const known = new Map<string, PassGraph | null>();
+  let operations = 0;
+  const size = (graph: PassGraph | null | undefined): number => graph?.previous.length ?? 0;
+  return {
+    graph: (key, build) => {
+      const found = known.get(key);
+      const graph = found === undefined ? build() : found;
+      if (found === undefined) operations += size(graph);
+      known.delete(key);
+      known.set(key, graph);
+      for (const [oldest, other] of known) {
+        if (operations <= mostKeptOperations) break;
+        known.delete(oldest);
+        operations -= size(other);
+      }
+      return graph;
+    },
   };
 }
 
