@@ -10,9 +10,10 @@ import type { SourceText } from '../read-file';
 const lengthKeys = ['tokens', 'length', 'prompt_tokens', 'prompt_len', 'input_length', 'input_tokens', 'num_tokens', 'seq_len'];
 const longest = 2 ** 24;
 
-/** A length as its file gives it, with where it does. */
-interface Entry extends LengthShare {
-  readonly range: TextRange;
+/** What a file gives, up to the first that is not a length, and where that one is. */
+interface Read {
+  readonly lengths: readonly LengthShare[];
+  readonly broken: TextRange | null;
 }
 
 /**
@@ -22,13 +23,12 @@ interface Entry extends LengthShare {
 export function readLengths(source: SourceText): readonly LengthShare[] {
   const whole = parseJson(source.text);
   const isHistogram = isRecord(whole) && !lengthKeys.some((key) => Object.hasOwn(whole, key));
-  const entries = isHistogram ? entriesOfCounts(whole, source.text) : entriesOfLines(source.text);
-  const broken = entries.find((each) => !isSound(each));
-  if (entries.length > 0 && broken === undefined) return entries.map(({ tokens, count }) => ({ tokens, count }));
-  const range = broken?.range ?? { start: 0, end: 0 };
+  const { lengths, broken } = isHistogram ? readCounts(whole, source.text) : readLines(source.text);
+  if (lengths.length > 0 && broken === null) return lengths;
+  const range = broken ?? { start: 0, end: 0 };
   throw new ExpectedError(
     'prefill-lengths',
-    broken === undefined
+    broken === null
       ? sentence`There are no lengths in the file`
       : sentence`${quoted(source.text.slice(range.start, range.end))} is not a length`,
     sentence`give a number of tokens a line, or JSON as {"tokens": 4096, "count": 12} or {"4096": 12}`,
@@ -40,25 +40,35 @@ function isSound({ tokens, count }: LengthShare): boolean {
   return Number.isInteger(tokens) && tokens >= 1 && tokens <= longest && count > 0 && count < Infinity;
 }
 
-function entriesOfCounts(counts: Readonly<Record<string, unknown>>, text: string): Entry[] {
-  return Object.entries(counts).map(([tokens, count]) => {
-    const entry = { tokens: Number(tokens), count: Number(count), range: { start: 0, end: 0 } };
-    if (isSound(entry)) return entry;
-    const start = Math.max(0, text.indexOf(JSON.stringify(tokens)));
-    return { ...entry, range: { start, end: start + JSON.stringify(tokens).length } };
-  });
+function readCounts(counts: Readonly<Record<string, unknown>>, text: string): Read {
+  const lengths: LengthShare[] = [];
+  for (const [tokens, count] of Object.entries(counts)) {
+    const length = { tokens: Number(tokens), count: Number(count) };
+    if (!isSound(length)) {
+      const start = Math.max(0, text.indexOf(JSON.stringify(tokens)));
+      return { lengths, broken: { start, end: start + JSON.stringify(tokens).length } };
+    }
+    lengths.push(length);
+  }
+  return { lengths, broken: null };
 }
 
-function entriesOfLines(text: string): Entry[] {
-  const entries: Entry[] = [];
-  let start = 0;
-  for (const line of text.split('\n')) {
+function readLines(text: string): Read {
+  const lengths: LengthShare[] = [];
+  for (let start = 0; start < text.length;) {
+    const newline = text.indexOf('\n', start);
+    const end = newline < 0 ? text.length : newline;
+    const line = text.slice(start, end);
     const written = line.trim();
-    const at = start + line.indexOf(written);
-    if (written !== '') entries.push({ ...parseLength(parseJson(written)), range: { start: at, end: at + written.length } });
-    start += line.length + 1;
+    if (written !== '') {
+      const length = parseLength(parseJson(written));
+      const at = start + line.indexOf(written);
+      if (!isSound(length)) return { lengths, broken: { start: at, end: at + written.length } };
+      lengths.push(length);
+    }
+    start = end + 1;
   }
-  return entries;
+  return { lengths, broken: null };
 }
 
 function parseLength(value: unknown): LengthShare {

@@ -49,4 +49,22 @@ describe('terapipe plan --lengths', () => {
       line.dispose();
     }
   });
+
+  it('takes more lengths than a call takes arguments, and names the line of one that is none', async () => {
+    const line = openCommandLine();
+    try {
+      const lines = Array.from({ length: 200_000 }, (_, index) => String(1 + (index % 512)));
+      writeFileSync(path.join(line.folder, 'many.txt'), lines.join('\n'));
+      const asked = ['plan', tiny, '--gpu', 'H100-80GB', '--set', 'training.globalBatch=2', '--json', '--lengths'];
+      const { out } = await line.run([...asked, 'many.txt']);
+      assert.equal((JSON.parse(out) as LengthsJson).plan.training.lengths.length, 512);
+      writeFileSync(path.join(line.folder, 'broken.txt'), ['64', '128', '', 'short', '256'].join('\n'));
+      const broken = await line.run([...asked, 'broken.txt']);
+      assert.match(broken.err, /^broken\.txt:4:1: .*"?short"? is not a length/);
+      const { error } = JSON.parse(broken.out) as { readonly error: { readonly file: string; readonly line: number } };
+      assert.deepEqual([broken.exitCode, error.file, error.line], [2, 'broken.txt', 4]);
+    } finally {
+      line.dispose();
+    }
+  });
 });
