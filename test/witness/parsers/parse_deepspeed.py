@@ -1,7 +1,7 @@
 """
 DeepSpeed's `DeepSpeedConfig`, which also divides the batch among the replicas.
 
-Needs pydantic, hjson, py-cpuinfo, psutil, tqdm and msgpack from PyPI.
+Needs pydantic, hjson, py-cpuinfo, psutil, tqdm, msgpack and einops from PyPI.
 """
 
 import contextlib
