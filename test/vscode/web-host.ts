@@ -39,14 +39,14 @@ export async function walkWebHost(browser: Browser, { tools, screenshotsDir, emi
         name: 'in a web-worker extension host a terapipe.json is read and planned, with its lens',
         act: async () => {
           await openFile(page, 'terapipe.json');
-          await lens(page);
+          assert.match(await lens(page), /^Fits, [\d.]+ GiB free\b.* [\d.]+ m?s \/ step/);
         },
       },
       {
         name: 'in a web-worker extension host a launch script is read and planned, with its lens',
         act: async () => {
           await openFile(page, 'train.sh');
-          await lens(page);
+          assert.match(await lens(page), /^Fits, [\d.]+ GiB free\b.* [\d.]+ m?s \/ step/);
         },
       },
       {
@@ -61,10 +61,13 @@ export async function walkWebHost(browser: Browser, { tools, screenshotsDir, emi
         },
       },
       {
-        name: 'in a web-worker extension host the panel shows the plan',
+        name: 'in a web-worker extension host the panel shows the step of the lens, and its timeline',
         act: async () => {
+          const [, step = ''] = /([\d.]+ m?s) \/ step/.exec(await lens(page)) ?? [];
+          assert.notEqual(step, '');
           await runFromPalette(page, 'TeraPipe: Open timeline');
-          await panelShows(page, '#root', 'per step');
+          await panelShows(page, '#root .glance-words', `${step} per step`);
+          await panelShows(page, '#root .timeline-legend', 'Forward');
         },
       },
       {
@@ -91,8 +94,11 @@ export async function walkWebHost(browser: Browser, { tools, screenshotsDir, emi
   }
 }
 
-async function lens(page: Page): Promise<void> {
-  await page.locator('.codelens-decoration', { hasText: '/ step' }).first().waitFor();
+/** The text of the first lens, once it has a step time. */
+async function lens(page: Page): Promise<string> {
+  const first = page.locator('.codelens-decoration', { hasText: '/ step' }).first();
+  await first.waitFor();
+  return (await first.innerText()).replaceAll(/\s+/g, ' ').trim();
 }
 
 /** Waits for an element with a text in a webview. */

@@ -18,6 +18,12 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const samples = path.join(root, 'media/samples/llama3-8b');
 const sample = path.join(samples, 'config.json');
 
+/** The part of a step that a timeline shows, as the page keeps it. */
+interface Viewport {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** What of a browser's window is asked. */
 interface Styled {
   readonly getComputedStyle: (element: unknown) => { readonly getPropertyValue: (name: string) => string };
@@ -352,7 +358,33 @@ export const webCases: readonly WebCase[] = [
     await press('the plan', page.locator('#plan'));
     await planned(page);
   }),
-  webCase('has no violation of axe, from a phone to a desktop, light and dark', async (site, newVisitor) => {
+  webCase('the timeline is zoomed and moved with keys', async (site, newVisitor) => {
+    const { page } = await newVisitor(site.url);
+    await page.locator('#samples button', { hasText: 'GPT-NeoX' }).click();
+    await planned(page);
+    await page.locator('#root [data-lanes]:visible').first().focus();
+    const viewport = async (): Promise<Viewport | null> =>
+      page.evaluate(`JSON.parse(sessionStorage.getItem('terapipe.page') ?? '{}').viewport ?? null`);
+    /** The part that is shown once it is another than before. */
+    const after = async (key: string): Promise<Viewport> => {
+      const before = JSON.stringify(await viewport());
+      await page.keyboard.press(key);
+      await until(`${key} changes what is shown`, async () => JSON.stringify(await viewport()) !== before);
+      return (await viewport()) ?? { startMs: 0, endMs: Infinity };
+    };
+    const length = ({ startMs, endMs }: Viewport): number => endMs - startMs;
+    const near = await after('w');
+    const nearer = await after('+');
+    assert.ok(length(nearer) < length(near));
+    const right = await after('d');
+    assert.ok(right.startMs > nearer.startMs);
+    assert.ok(Math.abs(length(right) - length(nearer)) < 1e-6);
+    assert.ok((await after('a')).startMs < right.startMs);
+    const far = await after('-');
+    assert.ok(length(far) > length(nearer));
+    assert.ok(length(await after('s')) > length(far));
+  }),
+  webCase('has no violation of axe, on each tab from a phone to a desktop, light and dark', async (site, newVisitor) => {
     for (const width of [390, 541, 1440])
       for (const colorScheme of ['light', 'dark'] as const) {
         const { page } = await newVisitor(site.url, width);
@@ -364,11 +396,24 @@ export const webCases: readonly WebCase[] = [
           .locator('#root vscode-button')
           .first()
           .evaluate((element) => {
-            const style = (name: string) => (globalThis as unknown as Styled).getComputedStyle(element).getPropertyValue(name).trim();
-            return [style('--button-secondary-background'), style('--vscode-button-secondaryBackground')];
+            const style = (globalThis as unknown as Styled).getComputedStyle(element);
+            return ['--button-secondary-background', '--vscode-button-secondaryBackground'].map((name) =>
+              style.getPropertyValue(name).trim(),
+            );
           });
         assert.equal(background[0], background[1], `a button in ${colorScheme}`);
-        assert.deepEqual((await runAxe(page, 'all')).violations, [], `plan at ${width} px, ${colorScheme}`);
+        const tabs = await page.getByRole('tab').allInnerTexts();
+        assert.ok(tabs.length >= 4);
+        for (const tab of tabs) {
+          await page.getByRole('tab', { name: tab, exact: true }).click();
+          await page.locator('#root .panel:visible:not([aria-busy])').first().waitFor();
+          assert.deepEqual((await runAxe(page, 'all')).violations, [], `${tab} at ${width} px, ${colorScheme}`);
+          assert.equal(
+            await page.evaluate('document.scrollingElement.scrollWidth <= innerWidth'),
+            true,
+            `${tab} at ${width} px scrolls sideways`,
+          );
+        }
         await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'command', command: 'terapipe.compareWith' })`);
         await page.locator('.web-choose').waitFor();
         assert.deepEqual((await runAxe(page, 'all')).violations, [], `dialog at ${width} px, ${colorScheme}`);

@@ -135,7 +135,8 @@ interface StripProps {
 function makeStrip(props: StripProps): { readonly element: HTMLElement; readonly update: () => void } {
   const cells = h('div', { class: 'stage-cells', 'aria-hidden': 'true' });
   const sliders = h('div', { class: 'cut-handles', role: 'group', 'aria-label': t('Boundaries of stages') });
-  const element = h('div', { class: 'stage-strip' }, cells, sliders);
+  const strip = h('div', { class: 'stage-strip' }, cells, sliders);
+  const element = h('div', { class: 'stage-scroll' }, strip);
   const handles: HTMLElement[] = [];
   const update = (): void => {
     const [cut, planned] = [props.cut(), props.planned()];
@@ -150,6 +151,8 @@ function makeStrip(props: StripProps): { readonly element: HTMLElement; readonly
     while (cells.childElementCount > cut.length) cells.lastElementChild?.remove();
     while (cells.childElementCount < cut.length) cells.append(h('div', { class: 'stage-cell' }, h('span')));
     const total = sum(cut);
+    // As wide as fingers need between boundaries (WCAG 2.5.8), where a page scrolls it; a drag does not change it.
+    strip.style.setProperty('--finger-width', `${Math.ceil((24 * total) / Math.max(1, Math.min(...planned)))}px`);
     let at = 0;
     cut.forEach((layers, stage) => {
       const cell = cells.children[stage];
