@@ -14,6 +14,8 @@ const mostEntries = 16_000_000;
 const mostHolders = 8;
 /** Frames of a stack that are looked at: those nearest to the allocation. */
 const mostFrames = 64;
+/** Letters of a name in a frame: many entries may share one long text of the pickle. */
+const mostLetters = 500;
 const windows = 8;
 
 /**
@@ -160,9 +162,10 @@ function isPrivatePool(id: Pickled | undefined): boolean {
 
 /** `file:line function`, innermost first. */
 function readFrames(entry: Pickled, reader: SnapshotReader): readonly string[] {
-  return (listIn(entry, 'frames') ?? [])
-    .slice(0, mostFrames)
-    .map((frame) => `${textIn(reader.look(frame), 'filename')}:${numberIn(frame, 'line', 0)} ${textIn(frame, 'name')}`);
+  return (listIn(entry, 'frames') ?? []).slice(0, mostFrames).map((frame) => {
+    const named = (key: string): string => textIn(frame, key).slice(0, mostLetters);
+    return `${named('filename')}:${numberIn(reader.look(frame), 'line', 0)} ${named('name')}`;
+  });
 }
 
 /** Frames nearest to the allocation that name the loss; further out every stack of a step does. */

@@ -210,6 +210,21 @@ describe('a memory snapshot', () => {
     assert.equal(readSnapshot(pickled({ segments, device_traces: [] }), 'a').device, 0);
   });
 
+  it('takes no more memory for a long name that all frames share', () => {
+    const name = Buffer.alloc(2 ** 16, 'a');
+    const size = Buffer.alloc(4);
+    size.writeUInt32LE(name.length);
+    // the name is memo 0, a frame that has it memo 1, and all blocks have 64 of that
+    const frame = [0x7d, ...text('filename'), 0x58, ...size, ...name, 0x94, 0x73, 0x94];
+    const frames = [...text('frames'), 0x5d, 0x28, ...Array.from({ length: 64 }, () => [0x68, 1]).flat(), 0x65];
+    const block = [0x7d, 0x28, ...text('size'), 0x4b, 1, ...frames, 0x75];
+    const blocks = [...text('blocks'), 0x5d, 0x28, ...Array.from({ length: 100 }, () => block).flat(), 0x65];
+    const segments = [...text('segments'), 0x5d, 0x7d, 0x28, ...blocks, 0x75, 0x61];
+    const opcodes = [0x80, 4, 0x7d, 0x28, ...text('unused'), 0x5d, ...frame, 0x61, ...segments, 0x75, 0x2e];
+    const { holders } = readSnapshot(Uint8Array.from(opcodes), 'a');
+    assert.ok(holders[0] !== undefined && holders[0].blocks === 100 && holders[0].line.length < 2000);
+  });
+
   it('is refused where the data is none, or a small file names endless entries', () => {
     assert.throws(() => readSnapshot(pickled({ weights: [] }), 'a'), { code: 'snapshot-syntax' });
     // one list of 60,000 blocks in each of 300 segments that are the same
