@@ -94,6 +94,7 @@ const most = { sequence: 4096, layers: 48, experts: 24, 'micro-batch': 12, 'fewe
 describe('the largest that fits', () => {
   it('equals the largest of all legal sizes', async () => {
     const found = { some: 0, none: 0 };
+    const kinds = new Map<Case['what'], number>();
     await fc.assert(
       fc.asyncProperty(asked, async (drawn) => {
         const run = await loadRun('terapipe.json', configText(drawn), refused);
@@ -102,9 +103,11 @@ describe('the largest that fits', () => {
         const expected = sizes.length === 0 ? null : drawn.what === 'fewest-gpus' ? Math.min(...sizes) : Math.max(...sizes);
         assert.equal(value, expected);
         found[value === null ? 'none' : 'some']++;
+        kinds.set(drawn.what, (kinds.get(drawn.what) ?? 0) + 1);
       }),
       { numRuns: 200, seed: 47 },
     );
     assert.ok(found.some > 80 && found.none > 5, JSON.stringify(found));
+    assert.ok(kinds.size === 5 && Math.min(...kinds.values()) >= 20, JSON.stringify([...kinds]));
   });
 });
