@@ -42,4 +42,32 @@ describe('terapipe oom', () => {
     assert.match((await terapipe.run(['oom', 'weights.pt'])).err, /is a zip archive/);
     assert.match((await terapipe.run(['oom', log, config, config])).err, /oom takes LOG and the config of its run/);
   });
+
+  it('prices changes with the profile near the config, as plan does', async () => {
+    const [file, times] = ['terapipe.json', 'times.csv'].map((name) => path.join(terapipe.folder, name)) as [string, string];
+    const training = { sequenceLength: 128, microBatch: 1, globalBatch: 8 };
+    writeFileSync(file, JSON.stringify({ model: { layers: 4, hidden: 256, heads: 4, ffn: 1024 }, training, layout: { tensor: 1, pipeline: 1, data: 1 }, schedule: '1F1B' })); // prettier-ignore
+    const gpu = ['--gpu', 'H100-80GB', '--gpus', '1'];
+    const slower = async (): Promise<number> => {
+      const { plan } = JSON.parse((await terapipe.run(['oom', log, file, ...gpu, '--json'])).out) as {
+        readonly plan: { readonly priced: readonly { readonly sets: readonly string[]; readonly slower: number }[] };
+      };
+      const change = plan.priced.find(({ sets }) => sets.includes('training.recompute=full'));
+      assert.ok(change !== undefined, JSON.stringify(plan));
+      return change.slower;
+    };
+    const planMs = async (...sets: readonly string[]): Promise<number> => {
+      const { out } = await terapipe.run(['plan', file, ...gpu, '--json', ...sets]);
+      return (JSON.parse(out) as { readonly plan: { readonly iterationMs: number } }).plan.iterationMs;
+    };
+    const before = await slower();
+    const rows = [8, 16, 32, 64, 128].flatMap((tokens) => [0, 64].map((context) => `${tokens},${context},${tokens / 10},${tokens / 5}`));
+    writeFileSync(times, ['tokens,context,forward_ms,backward_ms', ...rows].join('\n'));
+    const stored = path.join(terapipe.folder, '.terapipe/profiles/measured.json');
+    await terapipe.run(['profile', file, '--import', times, '--device', 'H100-80GB', '--out', stored]);
+    const measured = await slower();
+    const expected = (await planMs('--set', 'training.recompute=full')) / (await planMs()) - 1;
+    assert.ok(Math.abs(measured - expected) < 1e-9, `${measured} and ${expected}`);
+    assert.ok(Math.abs(measured - before) > 0.01, 'the profile makes a difference');
+  });
 });
