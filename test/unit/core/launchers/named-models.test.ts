@@ -35,11 +35,13 @@ describe('a model that a file only names', () => {
     assert.deepEqual(await positionsFor('Qwen/Qwen3-VL-4B-Instruct'), { base: 5_000_000, epsilon: 1e-6, scaling: undefined });
     assert.deepEqual(await positionsFor('deepseek-ai/DeepSeek-V2-Lite'), { base: 10_000, epsilon: 1e-6, scaling: 40 });
     assert.deepEqual(await positionsFor('moonshotai/Kimi-K2-Instruct'), { base: 50_000, epsilon: 1e-6, scaling: 32 });
+    assert.deepEqual(await positionsFor('Qwen/Qwen2.5-32B'), { base: 1_000_000, epsilon: 1e-5, scaling: undefined });
+    assert.deepEqual(await positionsFor('Qwen/Qwen2.5-32B-Instruct'), { base: 1_000_000, epsilon: 1e-6, scaling: undefined });
+    assert.deepEqual(await positionsFor('zai-org/glm-4-9b-chat-hf'), { base: 5_000_000, epsilon: 1.5625e-7, scaling: undefined });
     assert.deepEqual(await positionsFor('google/gemma-2-9b'), { base: 10_000, epsilon: 1e-6, scaling: undefined });
   });
 
   it('leaves open what only its class in transformers would give', async () => {
-    assert.deepEqual(await positionsFor('zai-org/glm-4-9b-chat-hf'), { base: undefined, epsilon: undefined, scaling: undefined });
     assert.deepEqual(await positionsFor('mistralai/Ministral-3-14B-Base-2512'), { base: undefined, epsilon: undefined, scaling: undefined }); // prettier-ignore
   });
 
