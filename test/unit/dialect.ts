@@ -47,6 +47,7 @@ export const allowed: readonly { readonly file: string; readonly word: string; r
   { file: 'src/features/recovery/cli/answer.ts', word: 'says', reason: 'a key of `plan --without --json`' },
   { file: 'src/cli/answers/export.ts', word: 'beside', reason: 'a key of `export --json`' },
   { file: 'src/extension/views/page-actions.ts', word: 'beside', reason: "VS Code's name of a column, `ViewColumn.Beside`" },
+  { file: 'src/extension/views/timeline-panels.ts', word: 'beside', reason: "VS Code's name of a column, `ViewColumn.Beside`" },
   { file: 'src/core/export/search-json.ts', word: 'says', reason: 'a key of the JSON that users read' },
   { file: 'test/unit/cli/search-numbers.slow.test.ts', word: 'says', reason: 'reads that JSON' },
   { file: 'test/unit/cli/search.slow.test.ts', word: 'says', reason: 'reads that JSON' },

@@ -1,5 +1,6 @@
 import type { Frame, Page } from 'playwright-core';
 import { until } from './until';
+import { runFromPalette } from './workbench';
 
 /** Which of our pages: the side view or the editor tab. */
 export type PageKind = 'side' | 'tab';
@@ -107,4 +108,21 @@ export async function pressUntil(page: Page, key: string, done: () => Promise<vo
       if (pressed === 5) throw error;
     }
   }
+}
+
+/** Opens the timeline of the file in front and gives it the whole width, with the details of what is selected: its file is behind it. */
+export async function openTimelineWide(page: Page): Promise<Frame> {
+  await runFromPalette(page, 'TeraPipe: Open timeline');
+  await figures(page, 'tab');
+  await widenTimeline(page);
+  return timelineFrame(page);
+}
+
+/** Moves the timeline, which is in front, over its file. */
+export async function widenTimeline(page: Page): Promise<void> {
+  await runFromPalette(page, 'View: Move Editor into Left Group');
+  const texts = page.locator('.editor-instance .monaco-editor:visible');
+  await until('the file behind the tab', async () => (await texts.count()) === 0 || undefined);
+  const tab = await timelineFrame(page);
+  if ((await tab.locator('.inspector:visible').count()) === 0) await tab.getByRole('button', { name: 'Show details' }).first().click();
 }

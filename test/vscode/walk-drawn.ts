@@ -9,7 +9,7 @@ import type { HostMessage, TabId } from '../../src/protocol/page';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { planOfFile, withAllCandidates } from './drawn/plans';
-import { figures, pageFrame } from './plan-page';
+import { figures, openTimelineWide, pageFrame } from './plan-page';
 import { until } from './until';
 import { openFile, picturesOf, runFromPalette, type Workbench } from './workbench';
 
@@ -36,9 +36,7 @@ export async function walkDrawn({ page, pageErrors }: Workbench, workspace: stri
     act: async () => {
       await openFile(page, path.basename(file));
       await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();
-      await runFromPalette(page, 'TeraPipe: Open timeline');
-      await figures(page, 'tab');
-      assert.deepEqual(await drawnIn(await pageFrame(page, 'tab')), operationsOf(chosenCandidate(await planOfFile(file))));
+      assert.deepEqual(await drawnIn(await openTimelineWide(page)), operationsOf(chosenCandidate(await planOfFile(file))));
       await look(`drawn-${path.basename(file, '.json')}`);
       await runFromPalette(page, 'View: Close All Editors');
     },

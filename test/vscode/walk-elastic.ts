@@ -41,6 +41,8 @@ function elasticSteps(
         await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, file);
         await lens.click();
+        await (await pageFrame(page, 'tab')).locator('.epoch-chart').waitFor();
+        await runFromPalette(page, 'View: Move Editor into Left Group');
         const tab = await pageFrame(page, 'tab');
         await tab.locator('.epoch-chart').waitFor();
         await tab.locator('.mechanism-all').waitFor();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Frame } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { focusOn, pageFrame, pressUntil, timelineFrame } from './plan-page';
+import { focusOn, pageFrame, pressUntil, timelineFrame, widenTimeline } from './plan-page';
 import { picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
 
 /** Keys in the timeline, in a field, from part to part and in the side view, and a key that is changed; the tab shows a timeline. */
@@ -20,9 +20,12 @@ function keySteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
       name: 'the focus lands in the lanes of a timeline that is opened, and its keys are commands of VS Code',
       act: async () => {
         await page.locator('.tabs-container .tab', { hasText: 'Timeline' }).locator('.tab-actions .action-label').first().click();
+        await showEditor(page, 'terapipe.json');
         await runFromPalette(page, 'TeraPipe: Open timeline');
+        await focusOn(await timelineFrame(page), '.lanes-region');
+        await widenTimeline(page);
         const tab = await timelineFrame(page);
-        await focusOn(tab, '.lanes-region');
+        await tab.locator('.lanes-region').click();
         await pressUntil(page, 'c', () => isOutlined(tab, true));
         await page.keyboard.press('c');
         await isOutlined(tab, false);

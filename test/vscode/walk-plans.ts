@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { figures, openSettings, pageFrame, type Figures } from './plan-page';
+import { figures, openSettings, openTimelineWide, pageFrame, type Figures } from './plan-page';
 import { smallConfig } from './small-config';
 import { until } from './until';
 import { askFromPalette, editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
@@ -33,8 +33,7 @@ function planSteps({ page, pageErrors }: Workbench, look: (name: string) => Prom
       act: async () => {
         await runFromPalette(page, 'View: Close All Editors');
         await openFile(page, file);
-        await runFromPalette(page, 'TeraPipe: Open timeline');
-        const tab = await pageFrame(page, 'tab');
+        const tab = await openTimelineWide(page);
         await tab.locator('.header', { hasText: 'plans' }).waitFor();
         before = await figures(page, 'tab');
         await tab.getByRole('tab', { name: 'Layout' }).click();

@@ -5,7 +5,7 @@ import type { Browser, Frame, Page } from 'playwright-core';
 import { temporaryFolder } from '../harness/code-server.mjs';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
-import { figures, openSettings, pageFrame, timelineFrame, verdict } from './plan-page';
+import { figures, openSettings, openTimelineWide, pageFrame, verdict } from './plan-page';
 import { wideScript } from './wide-script';
 import { until } from './until';
 import { openFile, openWorkbench, pickRow, picturesOf, runFromPalette, type Workbench } from './workbench';
@@ -98,9 +98,7 @@ function startSteps(
     {
       name: 'a mixture of experts has a size for experts to try, and its plan is whole in a narrow and a wide window',
       act: async () => {
-        await runFromPalette(page, 'TeraPipe: Open timeline');
-        await figures(page, 'tab');
-        const tab = await timelineFrame(page);
+        const tab = await openTimelineWide(page);
         await openSettings(tab);
         await tab.getByRole('spinbutton', { name: 'Expert', exact: true }).waitFor();
         for (const width of sideWidths) {

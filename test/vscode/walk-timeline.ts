@@ -5,7 +5,7 @@ import type { Frame, Locator, Page } from 'playwright-core';
 import { root } from '../harness/setup.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { paintedIn, pixelsOf, steepestIn, type Box } from './canvas';
-import { figures, focusOn, pressUntil, timelineFrame } from './plan-page';
+import { figures, focusOn, openTimelineWide, pressUntil, timelineFrame } from './plan-page';
 import { until } from './until';
 import { chooseTheme, openFile, picturesOf, runFromPalette, type Workbench } from './workbench';
 
@@ -43,9 +43,7 @@ async function openTimelineOf(page: Page, file: string): Promise<Frame> {
   await runFromPalette(page, 'View: Close All Editors');
   await openFile(page, file);
   await page.locator('.codelens-decoration a', { hasText: '/ step' }).waitFor();
-  await runFromPalette(page, 'TeraPipe: Open timeline');
-  await figures(page, 'tab');
-  return timelineFrame(page);
+  return openTimelineWide(page);
 }
 
 async function selectNothing(page: Page, tab: Frame): Promise<void> {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { startDemo, type Demo } from './demo';
-import { figures, figuresOfTab, openSettings, pageFrame, timelineFrame, verdict, type Figures } from './plan-page';
+import { figures, figuresOfTab, openSettings, pageFrame, timelineFrame, verdict, widenTimeline, type Figures } from './plan-page';
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
@@ -193,7 +193,7 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
   const same = (shown: Figures) => shown.step === before.step && shown.bubble === before.bubble && shown.memory === before.memory;
   return [
     {
-      name: 'the palette opens the timeline again after it was closed',
+      name: 'the palette opens the timeline again, next to its config, after it was closed',
       act: async () => {
         before = await figuresOfTab(page, () => true);
         const timeline = page.locator('.tabs-container .tab', { hasText: 'Timeline' });
@@ -201,6 +201,7 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
         await timeline.first().waitFor({ state: 'detached' });
         await runFromPalette(page, 'TeraPipe: Open timeline');
         await figuresOfTab(page, same);
+        assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 1, 'the config stays in view');
       },
     },
     {
@@ -223,8 +224,8 @@ function lookSteps({ demo, workbench, look, note }: Walk): readonly Step[] {
     {
       name: 'undo in a tab in front of its config reverts the edit, leaves the file unmarked and shows the tab again',
       act: async () => {
+        await widenTimeline(page);
         const tab = await pageFrame(page, 'tab');
-        assert.equal(await page.locator('.editor-instance .monaco-editor:visible').count(), 0, 'the config is behind the tab');
         await openSettings(tab);
         await tab.locator('.toolbar vscode-dropdown[aria-label="Schedule"]').click();
         await tab.getByRole('option', { name: '1F1B', exact: true }).click();

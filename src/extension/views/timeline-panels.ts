@@ -15,7 +15,7 @@ interface Panel {
 
 export interface TimelinePanels {
   readonly dispose: () => void;
-  /** Opens the editor tab of a config or schedule, or brings it forward. */
+  /** Opens the editor tab of a config or schedule next to the text in front, or brings it forward where it is. */
   readonly open: (file: string, at?: { readonly tab: TabId; readonly candidate: CandidateId | null }) => void;
   readonly has: (file: string) => boolean;
   readonly isInView: (file: string) => boolean;
@@ -88,9 +88,8 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
   return {
     open: (file, at) => {
       const known = panels.get(file);
-      known?.panel.reveal();
-      const { page } =
-        known ?? adopt(vscode.window.createWebviewPanel(timelineViewType, vscode.l10n.t('Timeline'), vscode.ViewColumn.Active), file);
+      known?.panel.reveal(known.panel.viewColumn);
+      const { page } = known ?? adopt(vscode.window.createWebviewPanel(timelineViewType, vscode.l10n.t('Timeline'), freeColumn()), file);
       if (at !== undefined) page.showTab(at.tab, at.candidate);
     },
     has: (file) => panels.has(file),
@@ -102,6 +101,21 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
       viewChanged.dispose();
     },
   };
+}
+
+/** Where a tab covers no text that is being edited: the other group of editors, a new one where there is none, else the group in use. */
+function freeColumn(): vscode.ViewColumn {
+  const { all, activeTabGroup } = vscode.window.tabGroups;
+  const input = activeTabGroup.activeTab?.input;
+  const isText = input instanceof vscode.TabInputText || input instanceof vscode.TabInputTextDiff;
+  if (!isText) return vscode.ViewColumn.Active;
+  const others = all.filter((group) => group !== activeTabGroup);
+  const withTimelines = others.find(({ tabs }) => tabs.some(isTimeline));
+  return (withTimelines ?? others[0])?.viewColumn ?? vscode.ViewColumn.Beside;
+}
+
+function isTimeline({ input }: vscode.Tab): boolean {
+  return input instanceof vscode.TabInputWebview && input.viewType.endsWith(timelineViewType);
 }
 
 /** What a config or schedule is called. */
