@@ -31,7 +31,12 @@ export async function readNamedFile(name: string): Promise<SourceText> {
 export const readReferenced: ReadReferenced = async (from, name) => {
   const file = referencedPath(from, name);
   if (file === null)
-    throw configError('config-not-found', sentence`The path leads to another machine`, sentence`name a file on this one`, fileStart(from));
+    throw configError(
+      'config-not-found',
+      sentence`The path leads to another machine`,
+      sentence`name a file on this machine`,
+      fileStart(from),
+    );
   return readRegularFile(file);
 };
 

@@ -123,7 +123,7 @@ export function resolvePath(from: string, path: string): string {
   const referenced = referencedPath(base, path);
   if (referenced === null) {
     const what = path.includes('\0') ? sentence`The path has a NUL character` : sentence`The path leads to another machine`;
-    throw configError('config-not-found', what, sentence`name a file on this one`, fileStart(from));
+    throw configError('config-not-found', what, sentence`name a file on this machine`, fileStart(from));
   }
   return (
     'absolute' in referenced ? base.with({ path: referenced.absolute }) : vscode.Uri.joinPath(base, '..', referenced.relative)

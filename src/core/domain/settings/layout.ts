@@ -146,13 +146,13 @@ export const layout = {
   layersPerStage: {
     read: count(mostLayers),
     sets: ['stageLayers', 'virtualStages'],
-    meaning: sentence`Layers of each stage, virtual ones counted; the number of stages follows from it.`,
+    meaning: sentence`Layers of each stage, virtual stages included; sets the number of stages.`,
   },
   /** Where the file lists them, or where they are split. */
   totalStages: {
     read: count(100_000),
     sets: ['stageLayers', 'virtualStages'],
-    meaning: sentence`Stages over all GPUs of a pipeline, virtual ones counted.`,
+    meaning: sentence`Pipeline stages of a replica, virtual stages included.`,
   },
   /** Megatron's `--account-for-embedding-in-pipeline-split`. */
   embeddingAsLayer: {

@@ -130,7 +130,7 @@ export const expertSizes = {
     read: amount,
     meaning: sentence`Rank of the compressed keys and values of latent attention: what is kept for later tokens.`,
   },
-  qkNopeHeadDim: { read: amount, meaning: sentence`Width of the part of a query and key head that has no rotary position.` },
-  qkRopeHeadDim: { read: amount, meaning: sentence`Width of the part of a query and key head that has the rotary position.` },
+  qkNopeHeadDim: { read: amount, meaning: sentence`Dimensions of a query or key head without rotary position embedding.` },
+  qkRopeHeadDim: { read: amount, meaning: sentence`Dimensions of a query or key head with rotary position embedding.` },
   vHeadDim: { read: amount, meaning: sentence`Width of one value head.` },
 } as const satisfies SettingTable;

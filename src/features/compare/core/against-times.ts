@@ -87,7 +87,7 @@ export function timesSentences({ steady, step, within, errorPercent, straggler, 
     );
     if (within === false && (log === null || log.match === 'same'))
       sentences.push(
-        sentence`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with what this machine reaches.`,
+        sentence`Set calibration.iterationMs to ${Number(step.measuredMs.toPrecision(5))} to plan with the measured step time.`,
       );
     const median = sentence`That is the median of ${counted(steady.counted, 'step')}, half of them between ${formatDuration(steady.lowMs)} and ${formatDuration(steady.highMs)}`;
     sentences.push(
