@@ -19,7 +19,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { figure } from '../../shared/figures';
-import { sentence } from '../../shared/sentence';
+import { capitalised, sentence } from '../../shared/sentence';
 import { makeStepPane } from '../../charts/lanes/step-pane';
 import { namedCuts, cutTimeline, type NamedChunks } from './cuts';
 
@@ -57,7 +57,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
   const showCut = (): void => {
     const cut = cuts[picked];
     if (cut === undefined || shown === null) return;
-    title.textContent = t('{0}: {1}', cut.name, plural(cut.chunks.length, t('chunk'), t('chunks')));
+    title.textContent = t('{0}: {1}', capitalised(cut.name), plural(cut.chunks.length, t('chunk'), t('chunks')));
     pane.show(cutTimeline(cut, shown.prefill.stages));
     showRules(rules, cuts, picked, (row) => {
       picked = row;
