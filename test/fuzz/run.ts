@@ -88,10 +88,10 @@ function runBatch(code: string, from: number, count: number, known: readonly str
       const index = Atomics.load(current, 0);
       if (index !== seen) [seen, since, used] = [index, performance.now(), process.cpuUsage()];
       const { user } = process.cpuUsage(used);
-      const isStuck = user / 1000 > hangMs || performance.now() - since > waitMs;
+      const isHung = user / 1000 > hangMs;
       // A thread that has not begun is not hung.
-      if (index < 0 || !isStuck) return;
-      resolve({ index, problem: `hangs: over ${hangMs} ms` });
+      if (index < 0 || !(isHung || performance.now() - since > waitMs)) return;
+      resolve({ index, problem: isHung ? `hangs: over ${hangMs} ms of processor time` : `waits: over ${waitMs} ms` });
       void thread.terminate();
     }, 500);
     thread.once('message', resolve);

@@ -8,8 +8,8 @@ import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Bound } from './bounds';
 import { sizesText } from '../domain/sizes-text';
 import type { SearchPoint } from './known';
-import type { SearchProblem } from './search-problem';
-import { fastestFound, sameTime, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
+import { sameTime, type SearchProblem } from './search-problem';
+import { fastestFound, stepPartNames, stepParts, type FoundPlan, type SearchResult } from './result';
 import type { CandidateGroup } from './candidate-group';
 import { counted, listOf, sentence, type Sentence, type Value } from '../sentence';
 

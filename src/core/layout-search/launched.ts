@@ -9,8 +9,8 @@ import { usualCut } from '../partition/stages';
 import { canCut } from './cuts';
 import type { SearchPoint } from './known';
 import { refusedSizes } from './refused-sizes';
-import { sameTime, type FoundPlan, type SearchResult } from './result';
-import type { SearchProblem } from './search-problem';
+import type { FoundPlan, SearchResult } from './result';
+import { sameTime, type SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
 import { counted, listOf, say, sentence, type Sentence } from '../sentence';
 

@@ -104,9 +104,6 @@ export interface SearchResult {
   readonly counts: SearchCounts;
 }
 
-/** Step times this close are a tie: of such layouts a search takes the one with the least memory. */
-export const sameTime = 1.01;
-
 /** The fastest layout that was found and fits; the best where none does. */
 export function fastestFound({ best, paretoFront }: Pick<SearchResult, 'best' | 'paretoFront'>): FoundPlan {
   return (best.fits ? paretoFront[0] : undefined) ?? best;

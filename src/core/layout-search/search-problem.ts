@@ -26,6 +26,9 @@ export interface SearchProblem {
   readonly launched?: boolean;
 }
 
+/** Step times this close are a tie: of such layouts a search takes the one with the least memory. */
+export const sameTime = 1.01;
+
 /** The problem on GPUs that lack what is to be kept free: what fits those keeps it. */
 export function keepingFree(problem: SearchProblem): SearchProblem {
   const { request, keptFree } = problem;

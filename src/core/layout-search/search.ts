@@ -8,10 +8,9 @@ import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
 import { hasSliceBounds, searchPhases, type SchedulePart, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
-import { sameTime } from './result';
 import { scheduleKey, sizesKey, type CandidateGroup } from './candidate-group';
 import { createBoundErrors, createSearchBudget, finerUnitsGain, isDrained, type ResultsImproved } from './search-budget';
-import { heldToMeasured, type SearchProblem } from './search-problem';
+import { heldToMeasured, sameTime, type SearchProblem } from './search-problem';
 
 /**
  * How far a search is. At its end each group was opened or ruled out, each layout of an opened one ruled out, simulated or skipped:

@@ -11,7 +11,7 @@ import {
   formatPercent,
   plural,
 } from '../../../src/core/format';
-import { sameTime } from '../../../src/core/layout-search/result';
+import { sameTime } from '../../../src/core/layout-search/search-problem';
 import { slowdownText } from '../../../src/core/planner/explain/slower';
 import { stepPartNames, stepParts, type StepPart } from '../../../src/core/planner/explain/step-part-names';
 import { say } from '../../../src/core/sentence';

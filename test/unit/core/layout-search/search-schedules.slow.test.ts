@@ -7,7 +7,7 @@ import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { toPlanRequest } from '../../../../src/core/layout-search/request-of';
-import { sameTime } from '../../../../src/core/layout-search/result';
+import { sameTime } from '../../../../src/core/layout-search/search-problem';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { namedSchedules, type ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { gpt, request } from '../../../golden/requests';
