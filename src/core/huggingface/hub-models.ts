@@ -105,12 +105,15 @@ const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$
 const owners =
   /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
 
-/** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`), whose files are not here. */
+/** A folder of the one that a run starts in; `gpt2` is a name of the hub. */
+const bareFolder = /^(?!gpt2)[\w.-]+$/;
+
+/** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`, `Qwen3-8B`), whose files are not here. */
 export function modelOfHub(name: string): ModelOfLauncher {
   const folder =
     /^(?:[~.]*\/.*\/|[~.]*\/|(?:models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves)\/)([\w.-]+)\/?$/.exec(
       name.slice(0, 1000),
-    )?.[1];
+    )?.[1] ?? bareFolder.exec(name.slice(0, 1000))?.[0];
   const plain = folder === undefined ? plainModelName(name) : nameBefore(folder.slice(0, longestName));
   const home = folder === undefined ? 'hub' : 'preset';
   return {

@@ -144,6 +144,7 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^phi-3(?:\.5)?-mini/, { ...plain(10_000, 131_072, 1e-5), ...longRope }],
   [/^phi-4$/, plain(250_000, 16_384, 1e-5)],
   [/^phi-4-mini$/, { ...plain(10_000, 131_072, 1e-5), partial_rotary_factor: 0.75, ...longRope }],
+  [/^smollm-/, plain(10_000, 2048, 1e-5)],
   [/^smollm2-(?:135|360)m$/, plain(100_000, 8192, 1e-5)],
   [/^smollm2-1\.7b$/, plain(130_000, 8192, 1e-5)],
   [/^smolvlm-2\.2b$/, plain(273_768, 16_384, 1e-5)],

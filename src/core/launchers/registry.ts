@@ -14,6 +14,8 @@ import { llmFoundry } from './llm-foundry';
 import { maxtext, maxtextShell } from './maxtext';
 import { megatronSwift, megatronSwiftYaml } from './megatron-swift';
 import { mlperf } from './mlperf';
+import { moeModelZoo } from './moe-modelzoo';
+import { nanochat } from './nanochat';
 import { nanotron } from './nanotron';
 import { nemo } from './nemo';
 import { nemoRl } from './nemo-rl';
@@ -21,6 +23,7 @@ import { openRlhf } from './openrlhf';
 import { gptNeox } from './neox';
 import { nxdt } from './nxdt';
 import { flagScale } from './flagscale';
+import { picotron } from './picotron';
 import { primus, primusBridge, primusTorchtitan } from './primus';
 import { torchtitan, torchtitanPython } from './torchtitan';
 import { torchtune } from './torchtune';
@@ -36,6 +39,7 @@ import { verl } from './verl';
 /** Every launcher, by the format of its files. One that might take the files of another comes after it. */
 export const launchers = {
   deepspeed,
+  picotron,
   primus,
   'primus-torchtitan': primusTorchtitan,
   'primus-bridge': primusBridge,
@@ -63,6 +67,8 @@ export const launchers = {
   torchtitan,
   'torchtitan-python': torchtitanPython,
   'megatron-shell': megatronShell,
+  nanochat,
+  'moe-modelzoo': moeModelZoo,
   maxtext,
   levanter,
   cerebras,

@@ -19,8 +19,8 @@ export const withTorchtitan = launchersThat(
   (traits) => (traits.runtime === 'megatron' && !isApart(traits)) || traits.runtime === 'torchtitan',
 );
 
-/** Launchers that split and shard with PyTorch's own device mesh, too. */
-export const withFsdp = [...withTorchtitan, ...launchersThat(({ runtime }) => runtime === 'fsdp1')];
+/** Launchers that split and shard with PyTorch's own device mesh, or replicate with DDP, too. */
+export const withFsdp = [...withTorchtitan, ...launchersThat(({ runtime }) => runtime === 'fsdp1' || runtime === 'ddp')];
 
 /** Launchers that only what holds for all of them is held to. */
 export const acceleratorFormats = launchersThat(isApart);

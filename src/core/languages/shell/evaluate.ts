@@ -243,7 +243,23 @@ function runCommand(state: State, node: ShellNode): void {
   }
   const elements = words.map((word) => expandElement(scope, word));
   if (runSourced(state, elements) || runWritten(state, elements) || runString(state, elements)) return;
-  state.commands.push({ start: node.start, end: node.end, words: [...state.starter, ...elements] });
+  state.commands.push({
+    start: node.start,
+    end: node.end,
+    words: [...state.starter, ...elements],
+    environment: commandEnvironment(scope, node),
+  });
+}
+
+function commandEnvironment(scope: Scope, { children }: ShellNode): ReadonlyMap<string, Value> {
+  const assignments = children.filter(({ type }) => type === 'variable_assignment');
+  return new Map(
+    assignments.flatMap(({ children: [target, ...rest] }): [string, Value][] => {
+      const source = rest.find(({ type }) => type !== '+=');
+      const isNamed = target?.type === 'variable_name' && source !== undefined;
+      return isNamed ? [[scope.text.slice(target.start, target.end), valueOf(scope, source)]] : [];
+    }),
+  );
 }
 
 /** `source env.sh`: its statements as if they were here. */

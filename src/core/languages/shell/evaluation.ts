@@ -6,6 +6,8 @@ import type { Element, Part, Value } from './words';
 /** A command that the script may run, with its variables as they are at that point. */
 export interface Command extends TextRange {
   readonly words: readonly Element[];
+  /** Variables that only it gets: `TP=2 bash run.sh`. */
+  readonly environment: ReadonlyMap<string, Value>;
 }
 
 /** A here-document that is written to a file. */

@@ -31,10 +31,10 @@ export const primeRl: Launcher = {
   modelNamed: modelOfHub,
 };
 
-/** Sections at the head of a line: of reinforcement learning its orchestrator, of fine-tuning its data and deployment. */
+/** Sections at the head of a line: of reinforcement learning its orchestrator, of fine-tuning its data with a deployment or a renderer. */
 function isPrimeRl(text: string): boolean {
   const head = text.slice(0, 100_000);
   const has = (section: string): boolean => new RegExp(`^\\[{1,2}${section}(?:\\.[\\w.-]+)?\\]`, 'm').test(head);
   if (has('training') || has('parallelism')) return false;
-  return has('orchestrator') || (has('model') && has('data') && has('deployment'));
+  return has('orchestrator') || (has('model') && has('data') && (has('deployment') || has('renderer')));
 }

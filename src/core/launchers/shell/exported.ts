@@ -1,7 +1,9 @@
-import type { Evaluation } from '../../languages/shell/evaluation';
+import type { Command, Evaluation } from '../../languages/shell/evaluation';
+import type { Variable } from '../../languages/shell/expand';
 import type { ScriptTexts } from '../../languages/shell/script-texts';
-import { flatten } from '../../languages/shell/words';
-import { settingOfWord, type Launch, type LaunchFlag } from './launch';
+import type { Settings } from './program';
+import { flatten, wordText } from '../../languages/shell/words';
+import { readLaunchFlags, settingOfWord, type Launch, type LaunchFlag } from './launch';
 
 /** Far more pieces than the variables of a script have together. */
 const maximumSteps = 50_000;
@@ -11,6 +13,31 @@ const maximumSteps = 50_000;
  * is complete in itself: what it does not set has the program's default.
  */
 export function launchOfVariables(texts: ScriptTexts, { variables }: Evaluation, names: (name: string) => boolean): Launch {
+  return launchWith(variableFlags(texts, variables, names));
+}
+
+/** The first command that starts `script`, with the variables that it gets and its flags; null where none does. */
+export function launchOfScript(texts: ScriptTexts, evaluation: Evaluation, { words }: Settings, script: RegExp): Launch | null {
+  const budget = { left: maximumSteps };
+  for (const command of evaluation.commands) {
+    const flat = flatten(command.words, budget);
+    if (!flat.some((word) => script.test(wordText(word) ?? ''))) continue;
+    const variables = new Map([...evaluation.variables, ...givenVariables(command)]);
+    const settings = variableFlags(texts, variables, (name) => words(name) !== undefined);
+    return launchWith(new Map([...settings, ...readLaunchFlags(texts, flat, { words })]));
+  }
+  return null;
+}
+
+function givenVariables({ environment }: Command): readonly [string, Variable][] {
+  return [...environment].map(([name, value]) => [name, { value }]);
+}
+
+function variableFlags(
+  texts: ScriptTexts,
+  variables: ReadonlyMap<string, Variable>,
+  names: (name: string) => boolean,
+): ReadonlyMap<string, LaunchFlag> {
   const budget = { left: maximumSteps };
   const flags = new Map<string, LaunchFlag>();
   for (const [name, { value, condition }] of variables) {
@@ -19,5 +46,9 @@ export function launchOfVariables(texts: ScriptTexts, { variables }: Evaluation,
     const [word] = flatten([{ start: 0, end: 0, parts: [part] }], budget);
     if (word !== undefined) flags.set(name, settingOfWord(texts, name, word));
   }
+  return flags;
+}
+
+function launchWith(flags: ReadonlyMap<string, LaunchFlag>): Launch {
   return { flags, program: null, isCommand: true, own: new Set(flags.keys()), isOfTorchrun: false, rest: [] };
 }

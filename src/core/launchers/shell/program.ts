@@ -25,6 +25,8 @@ export interface ShellProgram {
   readonly settings: Settings;
   /** Its settings are variables that the script leaves to the program. */
   readonly areVariables?: true;
+  /** The script that it is started by, which takes settings as variables and as flags: of several runs the first counts. */
+  readonly startedWithVariables?: RegExp;
   /** Paths of files of settings that its launch names, as it writes them. */
   readonly settingFiles?: (flags: ReadonlyMap<string, LocatedFlag>) => readonly FlagWord[];
   /** What such a file builds on. */

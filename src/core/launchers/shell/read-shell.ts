@@ -28,7 +28,9 @@ import { trainerProgram } from '../trainer-shell/trainer-shell';
 import { maxtextProgram } from '../maxtext/maxtext-shell';
 import { megatronSwiftProgram } from '../megatron-swift/swift-shell';
 import { mlperfProgram } from '../mlperf/mlperf';
-import { launchOfVariables } from './exported';
+import { modelZooProgram } from '../moe-modelzoo/moe-modelzoo';
+import { nanochatProgram } from '../nanochat/nanochat';
+import { launchOfScript, launchOfVariables } from './exported';
 import { verlProgram } from '../verl/verl';
 import type { ShellProgram } from './program';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
@@ -42,6 +44,8 @@ import { append } from '../../records';
 
 /** Programs other than Megatron-LM whose launch scripts are read; a script of two is the first one's. */
 const shellPrograms: readonly ShellProgram[] = [
+  nanochatProgram,
+  modelZooProgram,
   maxtextProgram,
   megatronSwiftProgram,
   verlProgram,
@@ -103,7 +107,10 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
 }
 
 /** What a script hands to a program: the flags of its command, or variables. */
-function readLaunch({ settings, areVariables }: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {
+function readLaunch(program: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {
+  const { settings, areVariables, startedWithVariables } = program;
+  const started = startedWithVariables && launchOfScript(texts, evaluation, settings, startedWithVariables);
+  if (started) return started;
   if (areVariables === undefined) return findLaunch(texts, evaluation, settings);
   return launchOfVariables(texts, evaluation, (name) => settings.words(name) !== undefined);
 }
