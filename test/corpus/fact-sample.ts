@@ -7,6 +7,8 @@ export interface SampledFact {
   readonly value: string;
   /** Number of its line from 1, and the line; empty for a default, whose reason then follows the value. */
   readonly line: string;
+  /** Only the number. */
+  readonly number: number;
 }
 
 /** Every fact that a file gives itself, in order of their names. */
@@ -17,7 +19,8 @@ export function factsWithLines(file: string, { launcher }: LoadedConfig): readon
     if (source.kind !== 'file' || source.place.file !== launcher.file) return [];
     const before = launcher.text.slice(0, source.place.range.start).split('\n');
     const text = launcher.text.split('\n')[before.length - 1] ?? '';
-    return [{ file, name, value: `${JSON.stringify(fact.value)} (${source.key})`, line: `${before.length}: ${text.trim().slice(0, 160)}` }];
+    const line = `${before.length}: ${text.trim().slice(0, 160)}`;
+    return [{ file, name, value: `${JSON.stringify(fact.value)} (${source.key})`, line, number: before.length }];
   });
 }
 

@@ -4,6 +4,8 @@
 // `--best` writes the best layout of each training file into it, with `--diff` printing each change and failing where one is not about the
 // layout; `--agree` compares check with plan on three GPUs. Files that are named under FOLDER are the only ones.
 // `--facts` prints 150 facts, drawn by a fixed seed, each with its line, for a person to judge.
+// `--rows` compares what became of every file with `open-list.json`, and fails where one is worse; with `--write` it writes that file.
+// `--known-facts` compares the facts of `facts.json` with those that are read now. `--readers` compares `readers.json`, or writes it.
 // `--round-trip` writes every model into a new file of each launcher and reads it back.
 // `--sort` writes `verdicts.json` in order. Exit code 1 where an error is false, over 5 % of the warnings are, or a file takes over 2 s.
 import { writeFileSync } from 'node:fs';
@@ -28,6 +30,8 @@ import { plannedModel, roundTrip, roundTrippers } from './round-trip';
 import { factsWithLines, sampled, type SampledFact } from './fact-sample';
 import { bestOf, printBest, printDiffs, type Outcome } from './best-layouts';
 import { disagreements, printDisagreements } from './verdict-pairs';
+import { isKnownReader, readerExamples, readersFile, shownReader, writtenReaders } from './shown-readers';
+import { readKnownFacts, readRows, rowOf, rowsFile, rowsSummary, worseRows, writtenRows } from './open-rows';
 import { judgeOf, readVerdicts, writtenVerdicts, type Judge } from './verdict-file';
 import { say } from '../../src/core/sentence';
 
@@ -70,8 +74,14 @@ async function report(): Promise<void> {
   if (options.includes('--best') || options.includes('--agree')) return wrote(() => grammar);
   if (options.includes('--round-trip')) return printRoundTrips();
   if (options.includes('--facts')) return printFacts(() => grammar);
+  if (options.includes('--known-facts')) return checkFacts(() => grammar);
+  if (options.includes('--readers')) return showReaders(() => grammar);
   const reads: Read[] = [];
   for (const file of await filesUnder('.')) reads.push(await readOne(file, await readFile(file, 'utf8'), () => grammar));
+  if (options.includes('--rows')) {
+    compareRows(reads, judge);
+    return;
+  }
   printRecognised(reads, judge);
   const isGood = printFindings(reads, judge);
   if (isPlanned) printPlanned(reads);
@@ -141,6 +151,57 @@ async function printFacts(shell: typeof shellReader): Promise<void> {
   }
   console.log(`${sampleSize} of ${all.length} facts, seed ${sampleSeed}`);
   for (const { file, name, value, line } of sampled(all, sampleSize, sampleSeed)) console.log(`${file}\n  ${name} = ${value}\n  ${line}`);
+}
+
+/** What `--rows` asks for. */
+function compareRows(reads: readonly Read[], judge: Judge): void {
+  const rows = reads.map(({ file, format, planned }) => rowOf({ file, format, planned, judge }));
+  if (options.includes('--write')) writeFileSync(rowsFile, writtenRows(rows));
+  const worse = worseRows(readRows(), rows);
+  for (const line of worse) console.log(line);
+  console.log(rowsSummary(rows));
+  if (worse.length > 0) process.exitCode = 1;
+}
+
+/** What `--known-facts` asks for: facts that a person read, against what is read now. */
+async function checkFacts(shell: typeof shellReader): Promise<void> {
+  const facts = readKnownFacts();
+  let absent = 0;
+  let wrong = 0;
+  for (const file of new Set(facts.map((fact) => fact.file))) {
+    const text = await readFile(file, 'utf8').catch(() => null);
+    const own = facts.filter((fact) => fact.file === file);
+    if (text === null) absent += own.length;
+    if (text === null) continue;
+    const read = factsWithLines(file, await loadConfig(file, text, { read: readReferenced, shell }));
+    for (const fact of own) {
+      const now = read.find(({ name }) => name === fact.name);
+      if (now?.value === fact.value && now.number === fact.line) continue;
+      wrong += 1;
+      console.log(
+        `${file}: ${fact.name} is ${fact.value} in line ${fact.line}, read ${now?.value ?? 'nothing'} in ${now?.number ?? 'none'}`,
+      );
+    }
+  }
+  console.log(
+    `known facts: ${facts.length - absent - wrong} of ${facts.length - absent} are read as they are (${absent} in files that are not here)`,
+  );
+  if (wrong > 0) process.exitCode = 1;
+}
+
+/** What `--readers` asks for: the public example of every reader, planned. */
+async function showReaders(shell: typeof shellReader): Promise<void> {
+  const shown = [];
+  for (const example of readerExamples) {
+    const text = await readFile(example.file, 'utf8').catch(() => null);
+    if (text === null) console.log(`not here: ${example.file}`);
+    else shown.push(shownReader(example, await loadConfig(example.file, text, { read: readReferenced, shell })));
+  }
+  if (options.includes('--write')) writeFileSync(readersFile, writtenReaders(shown));
+  const others = shown.filter((each) => !isKnownReader(each));
+  for (const { file } of others) console.log(`another answer than in readers.json: ${file}`);
+  console.log(`readers: ${shown.length - others.length} of ${readerExamples.length} as readers.json has them`);
+  if (others.length > 0) process.exitCode = 1;
 }
 
 async function filesUnder(root: string): Promise<string[]> {
