@@ -181,7 +181,7 @@ function readGroup(group: Section): { readonly group: NodeGroup; readonly usual:
  * The preset of a name, case and separators aside.
  * @returns the preset's name, or the error to throw, with the nearest name in its remedy: `H100` means H100-80GB, not H200.
  */
-export function presetNamed(name: string): GpuPresetName | ExpectedError {
+function presetNamed(name: string): GpuPresetName | ExpectedError {
   const wanted = name.toLowerCase();
   const found = gpuPresetNames.find((preset) => preset.toLowerCase() === wanted);
   if (found !== undefined) return found;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
+import { presetMeant } from '../../../../src/core/terapipe/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/terapipe/overrides';
 import { toModelSpec } from '../../../../src/core/run/written-model';
 import { terapipeKeys } from '../../../../src/core/terapipe/terapipe';
@@ -73,8 +73,8 @@ describe('applyOverrides', () => {
     assert.equal(codeOf('training.microBatchs=1'), 'override-unknown-key');
     assert.equal(codeOf('__proto__=1'), 'override-unknown-key');
     assert.equal(codeOf('cluster.gpu=H2000'), 'config-unknown-preset');
-    const meant = presetNamed('H100');
-    assert.match(typeof meant === 'string' ? meant : say(meant.remedy), /did you mean "H100-80GB"/);
+    const meant = presetMeant('A100');
+    assert.match(typeof meant === 'string' ? meant : say(meant.remedy), /did you mean "A100-40GB"/);
     assert.throws(
       () => applyOverrides(run, ['trainng.microBatch=1']),
       (error: ExpectedError) => say(error.remedy) === 'did you mean training.microBatch?',

@@ -4,8 +4,9 @@ import { evidenceOfText } from '../../../../src/features/oom/core/read-log';
 import type { Cause } from '../../../../src/features/oom/core/verdict';
 
 /*
- * Out-of-memory errors of public threads: the figures are theirs, the text around them is PyTorch's or ours, and stacks are cut to the
- * frames that matter. The verdict is what the thread found, or what its fix was.
+ * Out-of-memory errors of public threads: the text around the figures is PyTorch's or ours, and stacks are cut to the frames that matter.
+ * The figures are the threads', except for some of Bagel#157, DeepSpeed#4153, Neuron_SP and the all-gather. The verdict is what the thread
+ * found, or what its fix was; trl#3436 is open, of torchtune#2071 the end was not read, and Slurm's and the all-gather's have no thread.
  */
 
 /** PyTorch's message since 2.1, by its figures. */
