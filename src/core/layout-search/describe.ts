@@ -1,7 +1,7 @@
 import { throwIfCancelled, type CancelSignal } from '../errors';
 import type { Scheme } from '../domain/scheme';
 import type { Prediction } from '../planner/predict/predict';
-import { limitsOn } from '../memory-model/reserved';
+import { onLargerGpu } from '../memory-model/reserved';
 import { memoryVerdict } from '../memory-model/verdict';
 import { partsByStage } from '../planner/explain/step-parts';
 import { meanParts, type StepTimes } from '../planner/explain/step-part-names';
@@ -23,8 +23,8 @@ export interface Describer {
 export function createDescriber(problem: SearchProblem, evaluator: Evaluator, signal?: CancelSignal): Describer {
   const found = (point: SearchPoint, candidate: Prediction): FoundPlan => {
     const { scheme, iterationMs, bubbleRate, tokensPerSecond, mfu, fits, name } = candidate;
-    const limits = limitsOn(toCostInputs(problem.request, point), problem.request.cluster.gpu.memoryBytes);
-    const verdict = memoryVerdict({ stages: candidate.memory.stages.map((stage) => ({ ...stage, ...limits })) });
+    const [inputs, { memoryBytes }] = [toCostInputs(problem.request, point), problem.request.cluster.gpu];
+    const verdict = memoryVerdict({ stages: candidate.memory.stages.map((stage) => onLargerGpu(inputs, stage, memoryBytes)) });
     return {
       point,
       name,

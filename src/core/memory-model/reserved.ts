@@ -104,6 +104,15 @@ export function limitsOn(inputs: LimitInputs, capacityBytes: number): Pick<Stage
 }
 
 /**
+ * A stage with the limits of a GPU that has as much memory as the one that it was counted on, or more: a search counts on GPUs that lack
+ * what it keeps free.
+ */
+export function onLargerGpu(inputs: LimitInputs, stage: StageMemory, capacityBytes: number): StageMemory {
+  const crowdedBytes = Math.max(0, stage.crowdedBytes - (capacityBytes - stage.capacityBytes));
+  return { ...stage, ...limitsOn(inputs, capacityBytes), crowdedBytes };
+}
+
+/**
  * The highest peak that may run on a GPU, bytes. What the allocator leaves unused was measured under Megatron-LM (max_reserved is 1.01 to
  * 1.09 of max_allocated on B200); DeepSpeed's runs ran out of memory just above what is usable (bsA-660 ran, bsA-807 did not), and of
  * others nothing is known.

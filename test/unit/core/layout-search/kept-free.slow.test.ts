@@ -6,6 +6,9 @@ import { toSearchProblem } from '../../../../src/core/layout-search/problem';
 import type { SearchResult } from '../../../../src/core/layout-search/result';
 import type { SearchProblem } from '../../../../src/core/layout-search/search-problem';
 import type { SearchKey } from '../../../../src/core/domain/layout-choices';
+import { memoryVerdict } from '../../../../src/core/memory-model/verdict';
+import { makePlan } from '../../../../src/core/planner/make-plan';
+import { chosenCandidate } from '../../../../src/core/planner/plan';
 import { keepsFree, keptFreeFor } from '../../../../src/core/memory-model/search-margin';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { sentence } from '../../../../src/core/sentence';
@@ -118,5 +121,27 @@ describe('memory that a search keeps free', () => {
     });
     const problem = toSearchProblem(run, resolveRun(run, { gpu: 'A100-80GB', nodes: 1, gpusPerNode: null }));
     assert.equal(problem.keptFree?.share, keptFreeFor({ runtime: 'deepspeed' }).share);
+  });
+
+  it('leaves the doubt about cached blocks to the GPU as it is: as the plan of the layout', async () => {
+    const doubts = new Set<boolean>();
+    for (const memoryGB of [24, 26, 28, 30, 32]) {
+      const run = await loadObject({
+        model: { layers: 64, hidden: 10480, heads: 80, vocab: 50257, tiedEmbeddings: true, maxPositions: 2048 },
+        cluster: { gpu: 'V100-32GB', nodes: 32, gpusPerNode: 4 },
+        training: { sequenceLength: 2048, microBatch: 1, globalBatch: 512, precision: 'fp16', zeroStage: 1, recompute: 'full', runtime: 'deepspeed', gradAccumulationFp32: false, optimizer: 'adam-8bit', attention: 'unfused', sequenceParallel: false, fusedCrossEntropy: false, dropout: true }, // prettier-ignore
+        layout: { tensor: 1, pipeline: 64, data: 2, context: 1 },
+        schedule: '1F1B',
+      });
+      const given = resolveRun(run, { gpu: 'V100-32GB', nodes: 32, gpusPerNode: 4 });
+      const gpu = { ...given.cluster.gpu, memoryBytes: memoryGB * 2 ** 30 };
+      const asked = { ...given, cluster: { ...given.cluster, gpu } };
+      const planned = memoryVerdict(chosenCandidate(makePlan(asked, { isCompared: false, drawnOperations: 0 })).memory);
+      const { fits, tight, crowdedBytes } = searchLayouts(toSearchProblem(run, asked)).best.verdict;
+      assert.deepEqual([fits, tight], [planned.fits, planned.tight], `${memoryGB} GiB`);
+      assert.ok(Math.abs(crowdedBytes - planned.crowdedBytes) < 1, `${memoryGB} GiB`);
+      doubts.add(tight);
+    }
+    assert.equal(doubts.size, 2);
   });
 });
