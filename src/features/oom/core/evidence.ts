@@ -78,6 +78,8 @@ export interface Evidence {
   readonly errors: readonly OutOfMemory[];
   readonly points: readonly MemoryPoint[];
   readonly lastStep: number | null;
+  /** A step was logged, with its number or without; null: a snapshot does not say. */
+  readonly hasSteps: boolean | null;
   /** expandable_segments is on. */
   readonly isExpandable: boolean;
   /** The host ran out; null: nothing shows it. */

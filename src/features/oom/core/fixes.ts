@@ -21,11 +21,15 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
     case 'bad-size':
       return sentence`Bad size: it asked for over 1 EB, which no memory has; a wrong shape or a broken message gave it`;
     case 'checkpoint':
+      if (!verdict.isSaving)
+        return sentence`State dict: it asked for ${request} while a state dict was made on the GPU, on top of ${bytes(account.allocatedBytes)}`;
       return sentence`Checkpoint: it asked for ${request} while it gathered weights on the GPU to save them, on top of ${bytes(account.allocatedBytes)}`;
     case 'evaluation':
       return sentence`Evaluation: it asked for ${request} while it evaluated, on top of ${bytes(account.allocatedBytes)}`;
     case 'loading':
-      return sentence`Loading: it asked for ${request} while it put the model on the GPU, before any step`;
+      return evidence.hasSteps === false
+        ? sentence`Loading: it asked for ${request} while it put the model on the GPU, before any step`
+        : sentence`Loading: it asked for ${request} while it put weights on the GPU`;
     case 'all-gather':
       return sentence`All-gather: it asked for ${request} to gather the weights of sharded layers, on top of ${bytes(account.allocatedBytes)}`;
     case 'host':
@@ -82,7 +86,7 @@ function growthSentence({ of, fromBytes, toBytes, points }: Growth): Sentence {
 }
 
 /** The first fix of each cause. */
-export function firstFix({ cause, account, isInLoss }: Verdict): FirstFix | null {
+export function firstFix({ cause, account, isInLoss, isSaving }: Verdict): FirstFix | null {
   switch (cause) {
     case 'bad-size':
       return {
@@ -91,7 +95,9 @@ export function firstFix({ cause, account, isInLoss }: Verdict): FirstFix | null
       };
     case 'checkpoint':
       return {
-        fix: sentence`Save sharded (SHARDED_STATE_DICT), or gather to the host on rank 0 (offload_to_cpu, rank0_only)`,
+        fix: isSaving
+          ? sentence`Save sharded (SHARDED_STATE_DICT), or gather to the host on rank 0 (offload_to_cpu, rank0_only)`
+          : sentence`Make it sharded (SHARDED_STATE_DICT), or gather it to the host (offload_to_cpu)`,
         cost: sentence`no step time; a whole state dict needs that much memory of the host`,
       };
     case 'evaluation':
@@ -102,7 +108,7 @@ export function firstFix({ cause, account, isInLoss }: Verdict): FirstFix | null
     case 'loading':
       return {
         fix: sentence`Load on the host or the meta device and shard from there, each rank onto its own GPU`,
-        cost: sentence`no step time; a slower start`,
+        cost: sentence`no step time; a slower load`,
       };
     case 'all-gather':
       return {
@@ -165,7 +171,7 @@ export function firstFix({ cause, account, isInLoss }: Verdict): FirstFix | null
 export const causeNames: Readonly<Record<Cause, string>> = {
   'bad-size': 'a bad size',
   limit: 'a limit',
-  checkpoint: 'saving a checkpoint',
+  checkpoint: 'a state dict or a checkpoint',
   evaluation: 'an evaluation',
   loading: 'loading',
   'all-gather': 'an all-gather',

@@ -41,6 +41,16 @@ export function isWholeMessage(text: string): boolean {
   return !text.includes('Tried to allocate') || text.includes(badSize) || errorEnd.test(text);
 }
 
+/** Characters of a line of a traceback that are kept. */
+const tracebackWidth = 300;
+
+/**
+ * The beginning of a line, as a text of its own: V8 keeps the whole text that a `slice` or `trim` is of, here a piece of the log of 1 MiB.
+ */
+export function ownStart(line: string): string {
+  return Array.from(line.slice(0, tracebackWidth)).join('');
+}
+
 /** The figures of a message. @param text with what follows it on further lines. */
 export function readMessage(text: string, rank: number | null, traceback: readonly string[]): OutOfMemory {
   const start = text.search(errorStart);
@@ -62,16 +72,20 @@ export function readMessage(text: string, rank: number | null, traceback: readon
     unallocatedBytes: figure(patterns.unallocatedBytes) ?? unallocated,
     poolBytes: figure(patterns.poolBytes),
     allowedBytes: figure(patterns.allowedBytes),
-    othersBytes: otherProcesses(plain),
+    othersBytes: otherProcesses(plain, capacityBytes ?? Infinity),
     isBadSize: plain.includes(badSize),
-    traceback: [text.slice(0, start), ...traceback],
+    traceback: [ownStart(text.slice(0, start)), ...traceback],
   };
 }
 
-/** Bytes of other processes that the message lists by their numbers; null: none, or one that may be this one. */
-function otherProcesses(text: string): number | null {
+/**
+ * Bytes of other processes that the message lists by their numbers; null: none, or one that may be this one, or one of no size that a GPU
+ * can hold, as WSL and containers that hide processes print.
+ */
+function otherProcesses(text: string, capacityBytes: number): number | null {
   const listed = [...text.matchAll(new RegExp(`Process \\d{1,12} has ${size} memory in use`, 'g'))];
   const sizes = listed.map(([, number, unit = '']) => Math.round(Number(number) * (units.get(unit) ?? 1)));
+  if (sizes.some((bytes) => bytes === 0 || bytes > capacityBytes)) return null;
   // in a container this process may be listed as another: one of several, at most the largest
   const own = text.includes('this process has') ? 0 : maximum(sizes);
   return sizes.length < (own === 0 ? 1 : 2) ? null : sum(sizes) - own;

@@ -2,19 +2,20 @@ import { longestLine, numberIn, plainText } from '../../compare/core/logs/lines'
 import { errorStart, isWholeMessage, readMessage } from './messages';
 import { makeHostReader } from './host-lines';
 import { makeMemoryLineReader } from './memory-lines';
+import { makeTracebacks } from './tracebacks';
 import type { Evidence, MemoryPoint, OutOfMemory } from './evidence';
 
-/** Points, errors and ranks with a traceback that are kept: a log may be larger than memory. */
+/** Points and errors that are kept: a log may be larger than memory. */
 const mostPoints = 200_000;
 const mostErrors = 10_000;
-const mostRanks = 4096;
-/** Lines of a traceback, characters of one, and further lines of a message. */
-const tracebackLines = 60;
-const tracebackWidth = 300;
+/** Further lines of a message. */
 const messageLines = 8;
 
 const rankPrefix = /^\s{0,9}(?:\[?(?:rank|default)?\s?(\d{1,7})\]?:)/;
 const stepLine = /\biteration\s{0,3}=?\s{0,12}(\d{1,12})\s{0,3}\/|\bstep[:=]\s{0,6}(\d{1,12})\b|global_step=(\d{1,12})/;
+
+/** Of transformers' Trainer: it has no step. */
+const lossLine = /\{'loss'\s?:/;
 
 interface Unfinished {
   readonly rank: number | null;
@@ -34,12 +35,12 @@ export function evidenceOfText(text: string): Evidence {
 export function makeOomLogReader(): { readonly push: (piece: string) => void; readonly end: () => Evidence } {
   const readMemory = makeMemoryLineReader();
   const host = makeHostReader();
-  const tracebacks = new Map<number | null, string[]>();
+  const tracebacks = makeTracebacks();
   const points: MemoryPoint[] = [];
   let errors: OutOfMemory[] = [];
   let unfinished: Unfinished | null = null;
   let lastStep: number | null = null;
-  let isExpandable = false;
+  let [isExpandable, hasSteps] = [false, false];
   let rest = '';
 
   const finish = (): void => {
@@ -51,7 +52,7 @@ export function makeOomLogReader(): { readonly push: (piece: string) => void; re
     const rank = prefix?.[1] === undefined ? null : Number(prefix[1]);
     if (errorStart.test(line)) {
       finish();
-      unfinished = { rank, traceback: tracebacks.get(rank) ?? [], text: line, lines: 0 };
+      unfinished = { rank, traceback: tracebacks.take(rank), text: line, lines: 0 };
     } else if (unfinished !== null) {
       unfinished.text += ` ${line.slice(prefix?.[0].length ?? 0)}`;
       unfinished.lines++;
@@ -62,13 +63,14 @@ export function makeOomLogReader(): { readonly push: (piece: string) => void; re
     }
     const step = stepIn(line);
     host.read(line, step !== null);
+    hasSteps ||= step !== null || lossLine.test(line);
     if (step !== null) {
       lastStep = step;
       errors = [];
     }
     if (line.includes('expandable_segments:True') && !line.includes('try setting')) isExpandable = true;
     for (const one of readMemory(line, rank, lastStep)) if (points.length < mostPoints) points.push(one);
-    keepTraceback(tracebacks, rank, line);
+    tracebacks.read(line, rank);
   };
   return {
     push: (piece) => {
@@ -79,7 +81,7 @@ export function makeOomLogReader(): { readonly push: (piece: string) => void; re
     end: () => {
       readLine(rest);
       finish();
-      return { source: 'log', errors, points, lastStep, isExpandable, host: host.end(), snapshot: null };
+      return { source: 'log', errors, points, lastStep, hasSteps, isExpandable, host: host.end(), snapshot: null };
     },
   };
 }
@@ -88,17 +90,4 @@ function stepIn(line: string): number | null {
   const found = stepLine.exec(line);
   const written = found?.[1] ?? found?.[2] ?? found?.[3];
   return written === undefined ? numberIn(line, /\(after (\d{1,12}) iterations\)/) : Number(written);
-}
-
-/** The last traceback of each rank. */
-function keepTraceback(tracebacks: Map<number | null, string[]>, rank: number | null, line: string): void {
-  const isStart = line.includes('Traceback (most recent call last)');
-  const kept = tracebacks.get(rank);
-  if (isStart) {
-    if (kept !== undefined || tracebacks.size < mostRanks) tracebacks.set(rank, []);
-  } else if (kept !== undefined) {
-    kept.push(line.slice(0, tracebackWidth).trim());
-    if (kept.length > tracebackLines) kept.shift();
-  } else if (/^\s*(?:[|│]\s*)?File "/.test(line) && tracebacks.size < mostRanks)
-    tracebacks.set(rank, [line.slice(0, tracebackWidth).trim()]);
 }

@@ -53,6 +53,8 @@ export interface Verdict {
   readonly account: Account;
   /** In the loss or its logits, by the stack. */
   readonly isInLoss: boolean;
+  /** A checkpoint was saved, by the stack; else a state dict may have had another use. */
+  readonly isSaving: boolean;
   readonly growth: Growth | null;
   /** The most that points show, bytes: of tensors, reserved, in use. */
   readonly peak: { readonly allocatedBytes: number | null; readonly reservedBytes: number | null; readonly inUseBytes: number | null };
@@ -62,6 +64,8 @@ export interface Verdict {
 const usualOutsideBytes = 3 * 2 ** 30;
 /** Of a GPU: private pools, or one tensor, above it are worth a word. */
 const largeShare = 0.1;
+/** Of a GPU: a smaller tensor only happens to be the one that did not fit. */
+const worthShare = 0.02;
 /** Of a GPU: with less left, any tensor would have been too much. */
 const roomShare = 0.05;
 
@@ -85,6 +89,7 @@ export function judge(evidence: Evidence): Verdict {
     ranks: new Set(evidence.errors.map(({ rank }) => rank)).size,
     account,
     isInLoss: stack === 'loss',
+    isSaving: phase === 'checkpoint',
     growth,
     peak: { allocatedBytes: most('allocatedBytes'), reservedBytes: most('reservedBytes'), inUseBytes: most('inUseBytes') },
   };
@@ -148,22 +153,26 @@ const tests: Readonly<Record<(typeof namedCauses)[number], (facts: Facts) => boo
   limit: ({ account: { allowanceBytes, requestBytes, freeBytes } }) =>
     allowanceBytes !== null && requestBytes !== null && freeBytes !== null && allowanceBytes < requestBytes && freeBytes >= requestBytes,
   'cuda-graphs': ({ account, stack }) => stack === 'graphs' || (account.poolBytes ?? 0) >= largeShare * total(account),
-  checkpoint: ({ phase }) => phase === 'checkpoint',
+  checkpoint: ({ phase }) => isStateDict(phase),
   evaluation: ({ phase }) => phase === 'evaluation',
   leak: ({ growth }) => growth !== null,
   fragmentation: ({ account, evidence }) => !evidence.isExpandable && isFragmented(account),
   'outside-pytorch': ({ evidence, error, account }) => evidence.errors.length > 0 && error?.isBadSize !== true && isOutside(account),
   loading: ({ phase }) => phase === 'loading',
-  'optimizer-step': ({ stack, phase }) => stack === 'optimizer' && phase !== 'loading' && phase !== 'checkpoint',
-  'all-gather': ({ phase }) => phase === 'all-gather',
+  'optimizer-step': ({ stack, phase }) => stack === 'optimizer' && phase !== 'loading' && !isStateDict(phase),
+  'all-gather': ({ phase, account }) => phase === 'all-gather' && (account.requestBytes ?? 0) >= worthShare * total(account),
   spike: ({ account, stack }) => {
     const { requestBytes, freeBytes, unallocatedBytes } = account;
     const [request, left] = [requestBytes ?? 0, (freeBytes ?? 0) + (unallocatedBytes ?? 0)];
     const isLarge = request >= largeShare * total(account) && left >= roomShare * total(account);
-    return isLarge || (stack === 'loss' && request >= 0.02 * total(account));
+    return isLarge || (stack === 'loss' && request >= worthShare * total(account));
   },
   host: ({ evidence, error }) => error === null && evidence.host !== null,
 };
+
+function isStateDict(phase: Phase | null): boolean {
+  return phase === 'checkpoint' || phase === 'state-dict';
+}
 
 /** Of the GPU, or where it is not known what of it is accounted for. */
 function total({ capacityBytes, freeBytes, allocatedBytes, unallocatedBytes }: Account): number {

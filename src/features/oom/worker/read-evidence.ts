@@ -35,7 +35,16 @@ export async function readEvidence(name: string, signal: CancelSignal): Promise<
       throw new ExpectedError('snapshot-too-large', sentence`The snapshot is over 256 MiB`, remedy, fileStart(name));
     }
     const snapshot = readSnapshot(await readWhole(handle, size), name);
-    return { source: 'snapshot', errors: [], points: [], lastStep: null, isExpandable: snapshot.isExpandable, host: null, snapshot };
+    return {
+      source: 'snapshot',
+      errors: [],
+      points: [],
+      lastStep: null,
+      hasSteps: null,
+      isExpandable: snapshot.isExpandable,
+      host: null,
+      snapshot,
+    };
   } finally {
     await handle.close();
   }

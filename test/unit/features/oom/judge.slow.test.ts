@@ -28,7 +28,16 @@ function judgeLog(log: string): Verdict {
 
 function snapshotEvidence(bytes: Uint8Array): Evidence {
   const snapshot = readSnapshot(bytes, 'a.pickle');
-  return { source: 'snapshot', errors: [], points: [], lastStep: null, isExpandable: snapshot.isExpandable, host: null, snapshot };
+  return {
+    source: 'snapshot',
+    errors: [],
+    points: [],
+    lastStep: null,
+    hasSteps: null,
+    isExpandable: snapshot.isExpandable,
+    host: null,
+    snapshot,
+  };
 }
 
 const sentences = (figures: string): string => `torch.OutOfMemoryError: CUDA out of memory. ${figures}`;

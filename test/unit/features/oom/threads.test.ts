@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { say } from '../../../../src/core/sentence';
 import { explainOom } from '../../../../src/features/oom/core/answer';
-import { evidenceOfText } from '../../../../src/features/oom/core/read-log';
+import { evidenceOfText, makeOomLogReader } from '../../../../src/features/oom/core/read-log';
+import { verdictSentences } from '../../../../src/features/oom/core/report';
 import type { Cause } from '../../../../src/features/oom/core/verdict';
 
 /*
@@ -20,7 +24,14 @@ function askedBefore(request: string, [capacity, allocated, free, reserved]: rea
 }
 
 function stack(...frames: readonly string[]): string {
-  return ['Traceback (most recent call last):', ...frames.map((frame) => `  File "${frame}`)].join('\n');
+  return ['Traceback (most recent call last):', ...frames.map((frame) => (frame.startsWith(' ') ? frame : `  File "${frame}`))].join('\n');
+}
+
+/** Of what is still used. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
 }
 
 const threads: readonly (readonly [thread: string, cause: Cause, log: string])[] = [
@@ -92,7 +103,7 @@ const threads: readonly (readonly [thread: string, cause: Cause, log: string])[]
   [
     'FSDP gathers the next units while those before are held (lit-llama#389 limits the gathers)',
     'all-gather',
-    `${stack('_runtime_utils.py", line 301, in _unshard', '_flat_param.py", line 1381, in _alloc_padded_unsharded_flat_param')}\n${asked('388.00 MiB', ['39.39 GiB', '95.75 MiB', '38.60 GiB', '120.00 MiB'])}`,
+    `${stack('_runtime_utils.py", line 301, in _unshard', '_flat_param.py", line 1381, in _alloc_padded_unsharded_flat_param')}\n${asked('1.00 GiB', ['39.39 GiB', '95.75 MiB', '38.60 GiB', '120.00 MiB'])}`,
   ],
   [
     'trl#3436: the same gather finds its memory in pieces',
@@ -156,5 +167,113 @@ describe('what public threads found', () => {
   it('blames the GPU, not the ranks that are killed after it', () => {
     const [, , log = ''] = threads.find(([thread]) => thread.startsWith('torchtune')) ?? [];
     assert.equal(explainOom(evidenceOfText(`${log}\n  exitcode  : -9 (pid: 7041)`), null).verdict.cause, 'capacity');
+  });
+});
+
+describe('what a stack shows', () => {
+  const few: Parameters<typeof asked>[1] = ['79.11 GiB', '0.50 GiB', '76.00 GiB', '100.00 MiB'];
+  const judged = (...lines: readonly string[]) => {
+    const answer = explainOom(evidenceOfText(lines.join('\n')), null);
+    const [because = ''] = verdictSentences(answer).map((one) => say(one));
+    return { ...answer.verdict, because };
+  };
+
+  it('counts no processes by sizes that no GPU has', () => {
+    const others = (...sizes: readonly string[]) =>
+      judged(asked('2.00 GiB', few, sizes.map((size, at) => `Process ${at} has ${size} memory in use. `).join(''))).account.othersBytes;
+    assert.equal(others('17179869184.00 GiB', '17179869184.00 GiB'), null);
+    assert.equal(others('0 bytes', '60.00 GiB', '10.00 GiB'), null);
+    assert.equal(others('60.00 GiB', '10.00 GiB'), 10 * 2 ** 30);
+  });
+
+  it('calls a gather an all-gather of weights only in FSDP or ZeRO, and only a large one', () => {
+    const cause = (request: string, ...frames: readonly string[]) => judged(stack(...frames), asked(request, few)).cause;
+    const tensor = ['/opt/torch/distributed/tensor/_redistribute.py", line 200, in redistribute', '    all_gather_into_tensor('];
+    assert.equal(cause('2.00 GiB', '/verl/workers/fsdp_workers.py", line 9, in forward', ...tensor), 'capacity');
+    const fsdp = ['/opt/torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py", line 270, in unshard', '    foreach_all_gather('];
+    assert.equal(cause('2.00 GiB', ...fsdp), 'all-gather');
+    assert.equal(cause('20.00 MiB', ...fsdp), 'capacity');
+    assert.equal(cause('2.00 GiB', '/opt/deepspeed/runtime/zero/partition_parameters.py", line 1, in all_gather_coalesced'), 'all-gather');
+  });
+
+  it('says that no step was before only where none was logged', () => {
+    const load = [
+      stack('trainer.py", line 2800, in _load_best_model', '    model.load_state_dict(state_dict, False)'),
+      asked('2.00 GiB', few),
+    ];
+    assert.match(judged(...load).because, /^Loading: .* before any step/);
+    for (const step of [' iteration      500/    1000 | elapsed', "{'loss': 0.51, 'epoch': 0.5}"])
+      assert.match(judged(step, ...load).because, /^Loading: (?!.*before)/);
+  });
+
+  it('calls a state dict a save only where something saves', () => {
+    const made = stack('fsdp_vllm.py", line 90, in __enter__', '    params = self.module.state_dict()');
+    assert.match(judged(made, asked('2.00 GiB', few)).because, /^State dict: /);
+    const saving = stack('train.py", line 4, in save_checkpoint', '    torch.save(model.state_dict())');
+    assert.match(judged(saving, asked('2.00 GiB', few)).because, /^Checkpoint: /);
+  });
+
+  it('reads no names of folders and files', () => {
+    for (const name of ['save_checkpoint_tests/train', 'state_dict', 'load_checkpoint', 'evaluation_loop'])
+      assert.equal(judged(stack(`/work/${name}.py", line 1, in main`, '    loss.backward()'), asked('2.00 GiB', few)).cause, 'capacity');
+  });
+
+  it('forgets a traceback that the run went on after, but not one with lines of its own between', () => {
+    const error = asked('2.00 GiB', few);
+    const failed = stack('modeling_utils.py", line 10, in from_pretrained', '    raise OSError');
+    assert.equal(judged(failed, "OSError: can't load, retrying", 'Loaded.', error).cause, 'capacity');
+    const marked = stack('a.py", line 1, in from_pretrained', '    load(', '    ~~~~^', 'b.py", line 2, in load', '    x');
+    assert.equal(judged(marked, '  [Previous line repeated 3 more times]', error).cause, 'loading');
+    const ranked = marked.replaceAll(/^/gm, '[rank3]: ');
+    assert.equal(judged(ranked, `[rank3]: ${error}`).cause, 'loading');
+  });
+
+  it('keeps the text of an error, not the piece of the log that it is in', () => {
+    const padding = `${'x'.repeat(200)}\n`.repeat(1000);
+    const reader = makeOomLogReader();
+    const before = heapBytes();
+    for (let at = 0; at < 100; at++) {
+      const frame = `[rank${at}]:   File "train_with_a_long_name.py", line ${at}, in main`;
+      reader.push(`${padding}${frame}\n${at}: the process of this rank: torch.OutOfMemoryError: CUDA error: out of memory\n`);
+    }
+    // the pieces take 20 MB
+    assert.ok(heapBytes() - before < 5e6);
+    assert.equal(reader.end().errors.length, 100);
+  });
+});
+
+describe('what the host killed', () => {
+  const nine = '  exitcode  : -9 (pid: 101)\n  traceback : Signal 9 (SIGKILL) received by PID 101';
+
+  it('is nothing where a process that failed first had the others ended', () => {
+    const logs = [
+      `W1127 Sending process 101 closing signal SIGTERM\n${nine}`,
+      `W1127 Unable to shutdown process 101 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n${nine}`,
+      `[rank1]: ValueError: shapes (3,4) and (5,6) do not match\n${nine}`,
+      `E1127 failed (exitcode: 1) local_rank: 1 (pid: 102) of binary: python\n${nine}`,
+      '{ "State": { "OOMKilled": false, "ExitCode": 1 } }',
+    ];
+    for (const log of logs) assert.equal(evidenceOfText(log).host, null, log);
+  });
+
+  it('is the process that the agent names first, whatever its peers report', () => {
+    const logs = [
+      nine,
+      `[rank1]: torch.distributed.DistBackendError: NCCL error: remote process exited\n${nine}`,
+      `W1127 Sending process 102 closing signal SIGTERM\nE1127 failed (exitcode: -9) local_rank: 0 (pid: 101) of binary: python`,
+      '[rank1]: ValueError: no\nReason: OOMKilled',
+    ];
+    for (const log of logs) assert.deepEqual(evidenceOfText(log).host, { isSaving: false, requestBytes: null }, log);
+  });
+
+  it('is not in a save that is over', () => {
+    const after = (line: string) => evidenceOfText(`saving checkpoint at iteration 500 to ckpt\n${line}\n${nine}`).host?.isSaving;
+    const lines = [
+      '  successfully saved checkpoint from iteration     500 to /ckpt [ t 1/8, p 1/4 ]',
+      "{'loss': 0.51, 'epoch': 0.5}",
+      ' 60%|██████    | 600/1000 [10:00<06:00,  1.00it/s]',
+    ];
+    assert.deepEqual(lines.map(after), [false, false, false]);
+    assert.equal(after('WARNING: slow file system'), true);
   });
 });
