@@ -91,6 +91,7 @@ export interface OomAnswer {
       readonly stages: number;
       readonly isOfRank: boolean;
       readonly plannedFits: boolean;
+      readonly plannedTight: boolean;
       readonly rows: readonly { readonly name: string; readonly measuredBytes: number | null; readonly plannedBytes: number }[];
     } | null;
     readonly priced: readonly {

@@ -19,6 +19,8 @@ export interface AgainstPlan {
   /** Whether the rank of the error gives the stage; false: it is the fullest of the plan. */
   readonly isOfRank: boolean;
   readonly plannedFits: boolean;
+  /** The plan may fit or not: see `MemoryVerdict`. */
+  readonly plannedTight: boolean;
   readonly rows: readonly { readonly name: string; readonly measuredBytes: number | null; readonly plannedBytes: number }[];
 }
 
@@ -43,7 +45,7 @@ const groups: readonly (readonly [name: string, held: readonly HeldPart[], plann
 
 /** Puts what was measured next to the plan of the rank's stage. */
 export function againstPlan(plan: Plan, evidence: Evidence, { rank, account, peak }: Verdict): AgainstPlan | null {
-  const { memory, fits } = chosenCandidate(plan);
+  const { memory, fits, tight } = chosenCandidate(plan);
   const { layout } = plan.request;
   const ranksOfStage = gpusUsed(layout) / layout.pipeline;
   const ofRank = rank === null || layout.order !== undefined ? undefined : memory.stages[Math.floor(rank / ranksOfStage)];
@@ -62,6 +64,7 @@ export function againstPlan(plan: Plan, evidence: Evidence, { rank, account, pea
     stages: memory.stages.length,
     isOfRank: ofRank !== undefined,
     plannedFits: fits,
+    plannedTight: tight,
     rows: [
       ...parts,
       { name: 'in tensors', measuredBytes: account.allocatedBytes ?? peak.allocatedBytes, plannedBytes: plannedTensors(stage) },

@@ -70,7 +70,7 @@ function planBlocks({ title, against, priced }: OomPlan): ReportBlock[] {
   return [...(against === null ? [] : [againstBlock(title, against)]), { title: sentence`Planned changes`, rows: changes, left: [] }];
 }
 
-function againstBlock(title: string, { stage, stages, isOfRank, plannedFits, rows }: AgainstPlan): ReportBlock {
+function againstBlock(title: string, { stage, stages, isOfRank, plannedFits, plannedTight, rows }: AgainstPlan): ReportBlock {
   return {
     title: isOfRank
       ? sentence`${title}: stage ${stage} of ${stages}`
@@ -82,6 +82,10 @@ function againstBlock(title: string, { stage, stages, isOfRank, plannedFits, row
       formatBytes(plannedBytes),
     ]),
     left: [],
-    ...(plannedFits ? { foot: sentence`The plan fits: what is measured above it is not in the plan.` } : {}),
+    ...(plannedTight
+      ? { foot: sentence`The plan may not fit: it leaves no room for what is not in it.` }
+      : plannedFits
+        ? { foot: sentence`The plan fits: what is measured above it is not in the plan.` }
+        : {}),
   };
 }

@@ -35,6 +35,42 @@ describe('terapipe oom', () => {
     assert.match(out, /Recompute all layers: frees .* MiB, .* slower \(--set training\.recompute=full\)/);
   });
 
+  it('reports that a plan may not fit, where it only may', async () => {
+    const file = path.join(terapipe.folder, 'terapipe.json');
+    writeFileSync(
+      file,
+      JSON.stringify({
+        model: { layers: 64, hidden: 11600, heads: 80, vocab: 50257, tiedEmbeddings: true, maxPositions: 2048 },
+        cluster: {
+          gpu: 'V100-32GB',
+          nodes: 32,
+          gpusPerNode: 4,
+          links: { intraNodeBusGBps: { '2': 46, '4': 124 }, nicGBps: 6.8, nicEfficiency: 1 },
+        },
+        training: {
+          sequenceLength: 2048,
+          microBatch: 1,
+          globalBatch: 2048,
+          precision: 'fp16',
+          zeroStage: 1,
+          recompute: 'full',
+          runtime: 'deepspeed',
+          gradAccumulationFp32: false,
+          optimizer: 'adam-8bit',
+          attention: 'unfused',
+          sequenceParallel: false,
+          fusedCrossEntropy: false,
+          dropout: true,
+        },
+        layout: { tensor: 1, pipeline: 64, data: 2, context: 1 },
+        schedule: '1F1B',
+      }),
+    );
+    const { out } = await terapipe.run(['oom', log, file]);
+    assert.match(out, /The plan may not fit/);
+    assert.doesNotMatch(out, /The plan fits/);
+  });
+
   it('exits with 0 where nothing ran out, and refuses what it cannot read', async () => {
     assert.equal((await terapipe.run(['oom', path.join(fixtures, 'oom/steady-torchtitan.log')])).exitCode, 0);
     assert.match((await terapipe.run(['oom', 'missing.log'])).err, /cannot be read \(ENOENT\)/);

@@ -196,7 +196,7 @@ describe('what a stack shows', () => {
     assert.equal(cause('2.00 GiB', '/opt/deepspeed/runtime/zero/partition_parameters.py", line 1, in all_gather_coalesced'), 'all-gather');
   });
 
-  it('says that no step was before only where none was logged', () => {
+  it('reports that no step was before only where none was logged', () => {
     const load = [
       stack('trainer.py", line 2800, in _load_best_model', '    model.load_state_dict(state_dict, False)'),
       asked('2.00 GiB', few),

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { formatBytes } from '../../../../core/format';
+import { verdictWord } from '../../../../core/memory-model/verdict';
 import { say, sentence } from '../../../../core/sentence';
 import { ExpectedError } from '../../../../core/errors';
 import { explainOom, type OomPlan, type PlannedRun } from '../../../oom/core/answer';
@@ -55,7 +56,7 @@ function planLines({ against, priced }: OomPlan): string[] {
     .filter(({ measuredBytes }) => measuredBytes !== null)
     .map(({ name, measuredBytes, plannedBytes }) => `${name} ${formatBytes(measuredBytes ?? 0)} (planned ${formatBytes(plannedBytes)})`);
   return [
-    `Stage ${against.stage} of ${against.stages}${against.isOfRank ? '' : ', the fullest of the plan'}: ${measured.join(', ')}. The plan ${against.plannedFits ? 'fits' : 'does not fit'}.`,
+    `Stage ${against.stage} of ${against.stages}${against.isOfRank ? '' : ', the fullest of the plan'}: ${measured.join(', ')}. The plan ${say(verdictWord({ fits: against.plannedFits, tight: against.plannedTight }))}.`,
     ...priced.map(({ text, sets }) => `${say(text)}${sets.length === 0 ? '' : ` (${sets.join(' ')})`}.`),
   ];
 }
