@@ -1,7 +1,7 @@
 import { parseBandwidth } from '../core/amounts';
 import type { PlanSettings } from '../core/export/settings-of-plan';
 import { parseSetting } from '../core/terapipe/overrides';
-import { presetMeant } from '../core/terapipe/cluster-section';
+import { presetNamed } from '../core/terapipe/cluster-section';
 import { logNames } from '../features/compare/core/logs/registry';
 import { assumedGpuName, type ResolveDefaults } from '../core/plan-request/scenario';
 import type { Machine } from '../core/plan-request/machine';
@@ -94,10 +94,10 @@ const keysOfFlags: Readonly<Record<MachineFlag, readonly string[]>> = {
 
 /**
  * The machine that the command line asks for.
- * @param sets its settings, which may not give the same value otherwise. @throws ExpectedError `usage`, and as `presetMeant`.
+ * @param sets its settings, which may not give the same value otherwise. @throws ExpectedError `usage`, and as `presetNamed`.
  */
 export function parseMachine(given: Given<typeof configOptions>, sets: readonly string[]): Machine {
-  const gpu = given.gpu === undefined ? null : presetMeant(given.gpu);
+  const gpu = given.gpu === undefined ? null : presetNamed(given.gpu);
   if (gpu !== null && typeof gpu !== 'string') throw gpu;
   const machine = {
     gpu,
@@ -121,9 +121,15 @@ export function refuseSet(flag: string, written: string | undefined, keys: reado
   if (written === undefined) return;
   for (const set of sets) {
     const setting = parseSetting(set);
-    if (setting === null || !keys.includes(setting.key) || setting.value.toLowerCase() === written.toLowerCase()) continue;
+    if (setting === null || !keys.includes(setting.key) || isSame(setting.value, written)) continue;
     throw usage(sentence`--${flag} ${written} and --set ${set} say different things`, sentence`give one of them`);
   }
+}
+
+/** Whether two values mean the same, GPUs by any of their names. */
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [presetNamed(a), presetNamed(b)];
+  return a.toLowerCase() === b.toLowerCase() || (typeof one === 'string' && one === other);
 }
 
 function parseNetworkBandwidth(written: string | undefined): number | null {

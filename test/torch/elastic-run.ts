@@ -1,7 +1,7 @@
 // `node --import tsx test/torch/elastic-run.ts FILE`: elastic.json of a tiny Llama that freezes, planned as `terapipe export` does.
 import { writeFileSync } from 'node:fs';
 import { loadConfig } from '../../src/core/config-files/load-config';
-import { presetMeant } from '../../src/core/terapipe/cluster-section';
+import { presetNamed } from '../../src/core/terapipe/cluster-section';
 import { planElastic } from '../../src/features/elastic/core/make-plan';
 import { resolveElastic } from '../../src/features/elastic/core/resolve';
 import { elasticRunFolder } from '../../src/features/elastic/core/torch-run';
@@ -25,7 +25,7 @@ const config = {
 };
 
 async function write(file: string | undefined): Promise<void> {
-  const gpu = presetMeant('L40S');
+  const gpu = presetNamed('L40S');
   const none = () => Promise.reject(new Error('it refers to nothing'));
   const { run } = await loadConfig('terapipe.json', JSON.stringify(config), { read: none, shell: none });
   if (file === undefined || run === null || typeof gpu !== 'string') throw new Error('give a file');

@@ -42,7 +42,7 @@ export const gpuPresets = Object.fromEntries(gpuPresetNames.map((name) => [name,
 >;
 
 /** Other GPUs of the same name, with fewer units, lower clocks or half a GPU. A100, A800 and V100 on PCIe have the peak of the preset. */
-const otherVariants = /\b(mig|laptop|max-q|nvl)\b|\bh[18]00 pcie\b/;
+const otherVariants = /\b(mig|laptop|max-q|nvl|ada)\b|\bh[18]00 pcie\b/;
 
 const gib = 2 ** 30;
 
@@ -56,13 +56,13 @@ export function matchGpuPreset(deviceName: string, memoryBytes: number | null): 
   if (otherVariants.test(deviceName.toLowerCase()) || otherVariants.test(name)) return null;
   const sized = /\b(\d+) ?gb\b/.exec(name)?.[1];
   const memoryGB = sized === undefined ? memoryBytes && memoryBytes / gib : Number(sized);
+  const tolerance = sized === undefined ? 0.15 : 0.01;
   const fitting = gpuPresetNames.filter((preset) => {
     const { driverName, soldWithGB, isUsual }: GpuRecord = gpus[preset];
-    return driverName.test(name) && (soldWithGB === undefined || (memoryGB === null ? isUsual === true : near(memoryGB, soldWithGB)));
+    return (
+      driverName.test(name) &&
+      (soldWithGB === undefined || (memoryGB === null ? isUsual === true : Math.abs(memoryGB / soldWithGB - 1) < tolerance))
+    );
   });
   return fitting.length === 1 ? (fitting[0] ?? null) : null;
-}
-
-function near(memoryGB: number, wanted: number): boolean {
-  return Math.abs(memoryGB / wanted - 1) < 0.15;
 }

@@ -178,24 +178,19 @@ function readGroup(group: Section): { readonly group: NodeGroup; readonly usual:
 }
 
 /**
- * The preset of a name, case and separators aside.
- * @returns the preset's name, or the error to throw, with the nearest name in its remedy: `H100` means H100-80GB, not H200.
+ * The preset of a name, as a person or `nvidia-smi` writes it: `H100-80GB`, `h100`, `NVIDIA A100-SXM4-80GB`.
+ * @returns the preset's name, or the error to throw, with the nearest name in its remedy: `A100` is sold with 40 and 80 GB.
  */
-function presetNamed(name: string): GpuPresetName | ExpectedError {
-  const wanted = name.toLowerCase();
-  const found = gpuPresetNames.find((preset) => preset.toLowerCase() === wanted);
-  if (found !== undefined) return found;
+export function presetNamed(name: string): GpuPresetName | ExpectedError {
+  const found = matchGpuPreset(name, null);
+  if (found !== null) return found;
+  const wanted = name.toLowerCase().replace(/^(nvidia|amd) /, '');
   const meant = gpuPresetNames.find((preset) => preset.toLowerCase().startsWith(`${wanted}-`)) ?? closest(name, gpuPresetNames);
   return configError(
     'config-unknown-preset',
     sentence`${quoted(name)} is not a GPU preset`,
     meant === null ? sentence`use ${orList(gpuPresetNames)}` : sentence`did you mean "${meant}"? Presets are ${orList(gpuPresetNames)}`,
   );
-}
-
-/** As `presetNamed`, of what a person types or copies: also `H100`, and what `nvidia-smi` prints (`NVIDIA A100-SXM4-80GB`). */
-export function presetMeant(name: string): GpuPresetName | ExpectedError {
-  return matchGpuPreset(name, null) ?? presetNamed(name);
 }
 
 /** The GPU of a preset that a launcher's file names, with its usual links; nothing for a name that is none. */

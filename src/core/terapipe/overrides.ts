@@ -4,7 +4,7 @@ import { gpuPresets, type GpuPresetName } from '../cluster/presets';
 import type { GpuSpec, LinkSpec } from '../domain/cluster';
 import { overridden, type Located } from '../domain/located';
 import { quoted } from '../text';
-import { gpuWith, linksWith, presetLinks, presetMeant } from './cluster-section';
+import { gpuWith, linksWith, presetLinks, presetNamed } from './cluster-section';
 import { configError } from '../errors';
 import {
   calibrationFields,
@@ -207,7 +207,7 @@ function withSchedules(run: Run, written: string): Run {
 }
 
 function withPreset(run: Run, name: string): Run {
-  const preset = presetMeant(name);
+  const preset = presetNamed(name);
   if (typeof preset !== 'string') throw preset;
   const { gpu } = gpuPresets[preset];
   const { instance, ...rest } = withoutGroups(run);

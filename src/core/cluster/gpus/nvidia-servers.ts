@@ -131,6 +131,7 @@ export const nvidiaServers = {
     driverName: /\ba800\b/,
     computeCapability: '8.0',
     soldWithGB: 80,
+    isUsual: true,
     gpu: {
       memoryBytes: 81_920 * mib,
       ...a100,
@@ -181,6 +182,7 @@ export const nvidiaServers = {
     driverName: /\bh800\b/,
     computeCapability: '9.0',
     soldWithGB: 80,
+    isUsual: true,
     gpu: {
       memoryBytes: 81_559 * mib,
       ...hopper,

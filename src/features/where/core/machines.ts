@@ -4,7 +4,7 @@ import { sameWord } from '../../../core/domain/settings/rules';
 import { ExpectedError } from '../../../core/errors';
 import { formatCount } from '../../../core/format';
 import { sentence } from '../../../core/sentence';
-import { presetMeant } from '../../../core/terapipe/cluster-section';
+import { presetNamed } from '../../../core/terapipe/cluster-section';
 import { quoted } from '../../../core/text';
 
 /** A kind of machine to plan on. Plain data. */
@@ -49,7 +49,7 @@ export function parseMachine(written: string): Machine {
 export function machineNamed(name: string): Machine {
   const instance = instanceNames.find((one) => sameWord(one, name));
   if (instance !== undefined) return { name: instance, isInstance: true, ...instances[instance], gpus: null };
-  const preset = presetMeant(name);
+  const preset = presetNamed(name);
   if (typeof preset !== 'string') throw preset;
   return { name: preset, isInstance: false, gpu: preset, gpusPerNode: gpuPresets[preset].gpusPerNode, gpus: null };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { presetMeant } from '../../../../src/core/terapipe/cluster-section';
+import { presetNamed } from '../../../../src/core/terapipe/cluster-section';
 import { applyOverrides, overrideKeys } from '../../../../src/core/terapipe/overrides';
 import { toModelSpec } from '../../../../src/core/run/written-model';
 import { terapipeKeys } from '../../../../src/core/terapipe/terapipe';
@@ -73,7 +73,7 @@ describe('applyOverrides', () => {
     assert.equal(codeOf('training.microBatchs=1'), 'override-unknown-key');
     assert.equal(codeOf('__proto__=1'), 'override-unknown-key');
     assert.equal(codeOf('cluster.gpu=H2000'), 'config-unknown-preset');
-    const meant = presetMeant('A100');
+    const meant = presetNamed('A100');
     assert.match(typeof meant === 'string' ? meant : say(meant.remedy), /did you mean "A100-40GB"/);
     assert.throws(
       () => applyOverrides(run, ['trainng.microBatch=1']),
@@ -91,7 +91,8 @@ describe('applyOverrides', () => {
     };
     for (const [written, name] of Object.entries(names))
       assert.equal(applyOverrides(run, [`cluster.gpu=${written}`]).gpu?.value.name, name);
-    for (const unclear of ['A100', 'H100 PCIe', 'V100']) assert.throws(() => applyOverrides(run, [`cluster.gpu=${unclear}`]), unclear);
+    for (const unclear of ['A100', 'H100 PCIe', 'V100', 'H100-94GB', 'NVIDIA RTX A6000 Ada'])
+      assert.throws(() => applyOverrides(run, [`cluster.gpu=${unclear}`]), unclear);
   });
 
   it("takes the field's names of keys, and keys without their section", async () => {

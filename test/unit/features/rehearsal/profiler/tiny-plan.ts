@@ -1,5 +1,5 @@
 import { makePlan } from '../../../../../src/core/planner/make-plan';
-import { presetMeant } from '../../../../../src/core/terapipe/cluster-section';
+import { presetNamed } from '../../../../../src/core/terapipe/cluster-section';
 import { loadConfig } from '../../../../../src/core/config-files/load-config';
 import type { Plan } from '../../../../../src/core/planner/plan';
 import { resolveRun } from '../../../../../src/core/plan-request/resolve';
@@ -45,7 +45,7 @@ export function tinyConfig(changes: Readonly<Record<string, unknown>> = {}): str
 export async function tinyPlan(changes: Readonly<Record<string, unknown>> = {}): Promise<Plan> {
   const none = () => Promise.reject(new Error('it refers to nothing'));
   const { run } = await loadConfig('terapipe.json', tinyConfig(changes), { read: none, shell: none });
-  const gpu = presetMeant('L40S');
+  const gpu = presetNamed('L40S');
   if (run === null || typeof gpu !== 'string') throw new Error('the tiny config has no run');
   return makePlan(resolveRun(run, { gpu, nodes: null, gpusPerNode: null }));
 }
