@@ -228,7 +228,7 @@ export const tabCases: readonly Case[] = [
       await page.getByRole('tab', { name: 'Memory' }).click();
       const detail = page.locator('.memory-detail');
       assert.match(await detail.innerText(), /Stage \d+[\s\S]*highest[\s\S]*Fits, .* free[\s\S]*Activations/);
-      const host = /^Memory of the host: .* on the fullest node \(data loader .*\), and .* more during an asynchronous save; without .*\.$/;
+      const host = /^Host memory, fullest node: data loader .*; .* more during an asynchronous save\.$/;
       assert.match(await page.locator('.memory-host').innerText(), host);
       await page.locator('.memory-chart').focus();
       for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowLeft');

@@ -1,7 +1,7 @@
 import { stagesJson, type StageJson } from '../../core/export/plan-json';
 import { column, formatBytes, formatCount, plural } from '../../core/format';
 import { limitText, mayFit, usedText, memoryVerdict, verdictSentence } from '../../core/memory-model/verdict';
-import { hostText } from '../../core/partition/host-parts';
+import { hostText, uncountedOnHost } from '../../core/partition/host-parts';
 import { chosenCandidate } from '../../core/planner/plan';
 import { printable } from '../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../answer';
@@ -51,7 +51,7 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
       indented(table([heading, ...rows], [9])),
       '',
       `${say(verdictSentence(verdict))}. ${say(limitText(verdict))}`,
-      say(hostText(host)),
+      `${say(hostText(host))}; ${say(uncountedOnHost)}`,
       ...(printed.length > 0 ? ['', ...printed.map(findingLine)] : []),
     ].join('\n'),
     exitCode: exitCodeFor(findings, mayFit({ fits, tight })),

@@ -1,5 +1,5 @@
 import { formatBytes } from '../format';
-import { sentence, type Sentence } from '../sentence';
+import { listOf, sentence, type Sentence } from '../sentence';
 
 /** Named parts of what a node's processes hold in its memory all through the step, in the order they are shown. */
 export const hostParts = ['optimizer', 'activations', 'dataLoader'] as const;
@@ -17,19 +17,16 @@ export interface HostMemory {
   readonly nvmeBytes: number;
 }
 
-/**
- * `Memory of the host: 251 GiB on the fullest node (optimizer 249 GiB, data loader 1.75 MiB), and 105 GiB more during an asynchronous save;
- * without the processes themselves and weights on the host`.
- */
-export function hostText({ parts, peakBytes, checkpointBytes, nvmeBytes }: HostMemory): Sentence {
+/** `Host memory, fullest node: optimizer 249 GiB, data loader 1.75 MiB; 105 GiB more during an asynchronous save; 1.2 TiB on its NVMe`. */
+export function hostText({ parts, checkpointBytes, nvmeBytes }: HostMemory): Sentence {
   const shown = hostParts.filter((part) => parts[part] > 0).map((part) => partTexts[part](formatBytes(parts[part])));
-  const [first = sentence`nothing`, ...others] = shown;
-  const held = others.reduce((all, one) => sentence`${all}, ${one}`, first);
-  const [peak, saved] = [formatBytes(peakBytes), formatBytes(checkpointBytes)];
-  const all = sentence`Memory of the host: ${peak} on the fullest node (${held}), and ${saved} more during an asynchronous save`;
-  const apart = sentence`without the processes themselves and weights on the host`;
-  return nvmeBytes > 0 ? sentence`${all}; ${formatBytes(nvmeBytes)} on its NVMe; ${apart}` : sentence`${all}; ${apart}`;
+  const held = shown.length === 0 ? sentence`nothing` : listOf(shown);
+  const all = sentence`Host memory, fullest node: ${held}; ${formatBytes(checkpointBytes)} more during an asynchronous save`;
+  return nvmeBytes > 0 ? sentence`${all}; ${formatBytes(nvmeBytes)} on its NVMe` : all;
 }
+
+/** What `hostText` leaves out. */
+export const uncountedOnHost = sentence`without the processes themselves and weights on the host`;
 
 const partTexts: Readonly<Record<HostPart, (bytes: string) => Sentence>> = {
   optimizer: (bytes) => sentence`optimizer ${bytes}`,
