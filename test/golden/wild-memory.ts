@@ -36,7 +36,7 @@ function kindOf({ case: { family }, request: { training } }: WildRow): string {
   return family === 'TorchTitan' ? 'torchtitan' : training.precision;
 }
 
-/** Runs that ran out of memory and are predicted to fit without a "may not", and runs that ended and are predicted not to, whatever was measured of them. */
+/** Runs that ran out of memory and are predicted to fit without a "may not", and runs that ended and are predicted not to. */
 export async function wrongVerdicts(): Promise<{ readonly fitting: readonly string[]; readonly tooLarge: readonly string[] }> {
   const rows = await wildRows();
   const ids = (isWrong: (row: (typeof rows)[number]) => boolean): readonly string[] => rows.filter(isWrong).map((row) => row.case.id);

@@ -14,8 +14,8 @@ import { dropOn, savedJson, webCase, type WebCase } from './web-page';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 /**
- * A file of each of the eight kinds, by the name that a text has when it is pasted, which is the one to open; then what it needs. Bridge and
- * NeMo, both YAML, have their own.
+ * A file of each of the eight kinds, by the name that a text has when it is pasted, which is the one to open; then what it needs. Bridge
+ * and NeMo, both YAML, have their own.
  */
 const kinds: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Hugging Face config.json': { 'config.json': 'media/samples/llama3-8b/config.json' },

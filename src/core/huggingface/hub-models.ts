@@ -108,7 +108,7 @@ const owners =
 /** A folder of the one that a run starts in; `gpt2` is a name of the hub. */
 const bareFolder = /^(?!gpt2)[\w.-]+$/;
 
-/** A model of Hugging Face's hub by its name, or by that of a folder (`~/models/Qwen2.5-7B-Instruct`, `Qwen3-8B`), whose files are not here. */
+/** A model of Hugging Face's hub by its name, or that of a folder whose files are not here (`~/models/Qwen2.5-7B-Instruct`, `Qwen3-8B`). */
 export function modelOfHub(name: string): ModelOfLauncher {
   const folder =
     /^(?:[~.]*\/.*\/|[~.]*\/|(?:models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves)\/)([\w.-]+)\/?$/.exec(
@@ -152,10 +152,7 @@ const repositionedEnd = /-(?:2507|0905|thinking|instruct|chat)$/;
 
 /** A name without the parts that affect neither sizes nor positions. */
 function plainName(name: string): string {
-  const variant = repositioned
-    .exec(name)
-    ?.slice(1)
-    .find((found) => found !== undefined);
+  const variant = repositioned.exec(name)?.slice(1).find(Boolean);
   return variant === undefined ? withoutVariant(name) : `${withoutVariant(name)}-${variant.toLowerCase().replace('-', '')}`;
 }
 

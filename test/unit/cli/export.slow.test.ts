@@ -62,7 +62,7 @@ describe('terapipe export', () => {
     assert.match(out, /--tensor-model-parallel-size 2\n {2}--pipeline-model-parallel-size 4\n/);
     assert.match(
       err,
-      /^warning: not written: token slices \(TeraPipe\): .* this file runs Interleaved1F1B in its place, .* per step where the plan takes /,
+      /^warning: not written: token slices \(TeraPipe\): .* this file runs interleaved 1F1B in its place, .* per step where the plan takes /,
     );
   });
 
@@ -297,7 +297,7 @@ bf16: true
     const whole = await run('export', plan, '--to', 'megatron', '--set', 'layout.virtualStages=2');
     const predicted = (text: string): string => /^# Predicted: (.*)$/m.exec(text)?.[1] ?? '';
     assert.equal(predicted(out), predicted(whole.out));
-    assert.match(out, /^# Not written: token slices \(TeraPipe\): Megatron-LM runs whole micro-batches; this file runs Interleaved1F1B/m);
+    assert.match(out, /^# Not written: token slices \(TeraPipe\): Megatron-LM runs whole micro-batches; this file runs interleaved 1F1B/m);
     assert.match(err, /not written: token slices/);
   });
 

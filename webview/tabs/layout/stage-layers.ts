@@ -1,5 +1,5 @@
 import { boundaryRange, whatIfSets, whatIfSizes, withBoundary, type WhatIfSet } from '../../../src/core/layout-search/what-if';
-import { sum } from '../../../src/core/numbers';
+import { minimum, sum } from '../../../src/core/numbers';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { WhatIfState } from '../../../src/protocol/what-if';
 import { fill, h, setAttributes } from '../../base/dom';
@@ -152,7 +152,7 @@ function makeStrip(props: StripProps): { readonly element: HTMLElement; readonly
     while (cells.childElementCount < cut.length) cells.append(h('div', { class: 'stage-cell' }, h('span')));
     const total = sum(cut);
     // As wide as fingers need between boundaries (WCAG 2.5.8), where a page scrolls it; a drag does not change it.
-    strip.style.setProperty('--finger-width', `${Math.ceil((24 * total) / Math.max(1, Math.min(...planned)))}px`);
+    strip.style.setProperty('--finger-width', `${Math.ceil((24 * total) / Math.max(1, minimum(planned)))}px`);
     let at = 0;
     cut.forEach((layers, stage) => {
       const cell = cells.children[stage];
