@@ -137,6 +137,13 @@ export function formatCount(count: number): string {
   return value + unit;
 }
 
+/** Tokens per second, in three significant digits: `943`, `9,790`, `78.3K`. */
+export function formatRate(perSecond: number): string {
+  if (!Number.isFinite(perSecond)) return notANumber;
+  const { value, unit } = quantity(perSecond, countUnits);
+  return Math.abs(perSecond) < 1e4 ? group(decimal(Number(perSecond.toPrecision(3)))) : value + unit;
+}
+
 /** A fraction as percent: 0.098 is `9.8 %`. */
 export function formatPercent(fraction: number): string {
   return Number.isFinite(fraction) ? `${formatNumber(fraction * 100)} %` : notANumber;

@@ -1,4 +1,5 @@
 import {
+  type Quantity,
   bytesOfQuantity,
   durationQuantity,
   formatCount,
@@ -6,7 +7,7 @@ import {
   formatDurationRange,
   formatNumber,
   formatPercent,
-  type Quantity,
+  formatRate,
 } from '../../src/core/format';
 import { limitText, memoryVerdict, verdictSentence, verdictWord, type MemoryVerdict } from '../../src/core/memory-model/verdict';
 import type { Candidate, Plan } from '../../src/core/planner/plan';
@@ -52,7 +53,7 @@ function speedFigures({ tokensPerSecond, mfu }: Candidate): HTMLElement[] {
   const trained = t('Tokens of the global batch over the time of a step');
   const used = t('Model FLOPs per second over the peak of all GPUs: {0}. Recompute is not counted.', formatPercent(mfu));
   return [
-    figure({ value: formatCount(Math.round(tokensPerSecond)), unit: '' }, t('tokens/s'), null, trained, 'plain'),
+    figure({ value: formatRate(tokensPerSecond), unit: '' }, t('tokens/s'), null, trained, 'plain'),
     figure({ value: formatNumber(mfu * 100), unit: '%' }, t('MFU'), null, used, 'plain'),
   ];
 }
@@ -85,13 +86,7 @@ export function runFigures(
   const { days, gpuHours, cost } = costOfTokens(tokens, gpuHourPrice, gpusUsed(layout), tokensPerSecond);
   const what = t('{0} tokens', formatCount(tokens));
   const wall = formatDuration(days * msPerDay);
-  const about = t(
-    '{0} at {1} tokens/s: {2} on {3} GPUs',
-    what,
-    formatCount(Math.round(tokensPerSecond)),
-    wall,
-    formatCount(gpusUsed(layout)),
-  );
+  const about = t('{0} at {1} tokens/s: {2} on {3} GPUs', what, formatRate(tokensPerSecond), wall, formatCount(gpusUsed(layout)));
   const hours = amountText(gpuHours);
   return [
     figure({ value: hours, unit: '' }, name, null, about + more, 'plain'),

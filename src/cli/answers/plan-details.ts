@@ -1,6 +1,6 @@
 import { placementText } from '../../core/cluster/groups';
 import { runtimeProfile, sendsText } from '../../core/domain/runtime';
-import { column, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
+import { column, formatDuration, formatNumber, formatPercent, formatRate, formatTokens, plural } from '../../core/format';
 import { verdictWord } from '../../core/memory-model/verdict';
 import { movesText, type WeighedAssumption } from '../../core/planner/explain/assumption-texts';
 import { limitedBy } from '../../core/planner/explain/limit-labels';
@@ -133,7 +133,7 @@ function lengthsText(over: OverLengths): string {
     `${way === best ? '*' : ' '} ${say(wayText(way))}`,
     column.duration(way.expectedMs),
     column.duration(way.worstMs),
-    `${formatCount(way.tokensPerSecond)} tokens/s`,
+    `${formatRate(way.tokensPerSecond)} tokens/s`,
     formatPercent(way.filled),
     column.bytes(way.peakBytes),
     way.fits ? '' : say(verdictWord(way)),

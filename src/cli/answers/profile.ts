@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { ExpectedError } from '../../core/errors';
-import { column, formatBytes, formatCount, formatDuration, formatNumber, plural } from '../../core/format';
+import { column, formatBytes, formatCount, formatDuration, formatNumber, formatRate, plural } from '../../core/format';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { resolveRun } from '../../core/plan-request/resolve';
 import type { Run } from '../../core/run/run';
@@ -218,7 +218,7 @@ function timesTable({ samples }: Profile): string {
       formatCount(sample.tokens),
       column.duration(sample.forwardMs),
       column.duration(sample.backwardMs),
-      formatCount(tokensPerSecond(sample)),
+      formatRate(tokensPerSecond(sample)),
     ]);
   return table([['tokens', 'forward', 'backward', 'tokens/s'], ...rows], []);
 }

@@ -1,6 +1,6 @@
 import type { PredictedMeasured } from '../../../src/features/compare/core/against-trace';
 import type { PlanComparison, PlanOutcome } from '../../../src/features/compare/core/plans';
-import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/core/format';
+import { column, formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatRate } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
 import { worthARow } from '../../../src/core/planner/explain/limit-labels';
 import type { ComparisonAnswer, ReportedComparison } from '../../../src/features/compare/protocol';
@@ -70,7 +70,7 @@ function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
     ...(a.gpus === b.gpus ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
     row(t('Step'), ({ iterationMs }) => formatDuration(iterationMs), signed(b.iterationMs - a.iterationMs, formatDuration)),
     row(t('Likely within'), ({ errorPercent }) => `± ${formatNumber(errorPercent)} %`, ''),
-    row(t('Tokens per second'), ({ tokensPerSecond }) => formatCount(Math.round(tokensPerSecond)), times),
+    row(t('Tokens per second'), ({ tokensPerSecond }) => formatRate(tokensPerSecond), times),
     row(t('Bubble'), ({ bubbleRate }) => formatPercent(bubbleRate), points(b.bubbleRate - a.bubbleRate)),
     row(t('MFU'), ({ mfu }) => formatPercent(mfu), points(b.mfu - a.mfu)),
     row(t('Peak memory'), memoryText, signed(b.peakBytes - a.peakBytes, formatBytes)),

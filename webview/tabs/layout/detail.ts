@@ -1,6 +1,6 @@
 import { gpusUsed } from '../../../src/core/domain/request';
 import { sizesText } from '../../../src/core/domain/sizes-text';
-import { formatCount, formatDuration, formatPercent } from '../../../src/core/format';
+import { formatDuration, formatPercent, formatRate } from '../../../src/core/format';
 import { usedText, verdictText } from '../../../src/core/memory-model/verdict';
 import { stepShares } from '../../../src/core/planner/explain/limit-labels';
 import { stepParts } from '../../../src/core/layout-search/result';
@@ -54,7 +54,7 @@ function numbers({ plan }: LayoutRow, { tokens, gpuHourPrice, currency }: Traini
     [t('Step'), formatDuration(plan.iterationMs)],
     [t('Peak memory'), `${usedText(plan.verdict)}, ${say(verdictText(plan.verdict), t)}`],
     [t('Bubble'), formatPercent(plan.bubbleRate)],
-    [t('Tokens per second'), formatCount(Math.round(plan.tokensPerSecond))],
+    [t('Tokens per second'), formatRate(plan.tokensPerSecond)],
     [t('MFU'), formatPercent(plan.mfu)],
     ...(run === null ? [] : [[t('GPU hours'), amountText(run.gpuHours)] as const]),
     ...(cost === null ? [] : [[t('Cost'), `${amountText(cost)} ${currency}`.trim()] as const]),

@@ -1,4 +1,4 @@
-import { durationQuantity, formatCount, formatDurationRange, formatNumber } from '../../../src/core/format';
+import { durationQuantity, formatDurationRange, formatNumber, formatRate } from '../../../src/core/format';
 import { verdictSentence, verdictWord } from '../../../src/core/memory-model/verdict';
 import type { LayoutAnswer, PageLayout } from '../../../src/protocol/layout';
 import type { TrainingCost } from '../../../src/protocol/page';
@@ -29,13 +29,7 @@ export function layoutHead(
       stepFigure(answer, best),
       ...(launched === null ? [] : launchedFigures(answer, best, launched)),
       verdictFigure(best.verdict, best.fits ? t('peak of the best') : say(verdictWord(best.verdict), t)),
-      figure(
-        { value: formatCount(Math.round(best.tokensPerSecond)), unit: '' },
-        t('tokens/s'),
-        null,
-        t('Of the best layout, on all GPUs'),
-        'plain',
-      ),
+      figure({ value: formatRate(best.tokensPerSecond), unit: '' }, t('tokens/s'), null, t('Of the best layout, on all GPUs'), 'plain'),
       figure(
         { value: formatNumber(best.mfu * 100), unit: '%' },
         t('MFU'),

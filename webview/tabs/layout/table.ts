@@ -1,5 +1,5 @@
 import { gpusUsed } from '../../../src/core/domain/request';
-import { column, formatCount } from '../../../src/core/format';
+import { column, formatCount, formatRate } from '../../../src/core/format';
 import { verdictWord } from '../../../src/core/memory-model/verdict';
 import { h, type Child } from '../../base/dom';
 import type { Column, TableContent } from '../../base/paged-table';
@@ -69,7 +69,7 @@ function cells(row: LayoutRow, tokens: number | null, bestMs: number): Child[] {
     column.duration(plan.iterationMs),
     column.bytes(plan.peakBytes),
     column.percent(plan.bubbleRate),
-    formatCount(Math.round(plan.tokensPerSecond)),
+    formatRate(plan.tokensPerSecond),
     column.percent(plan.mfu),
     ...(tokens === null ? [] : [amountText(costOfTokens(tokens, null, gpusUsed(plan.layout), plan.tokensPerSecond).gpuHours)]),
     capitalised(say(plan.name, t)),

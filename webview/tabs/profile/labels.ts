@@ -1,4 +1,4 @@
-import { formatCount, formatDuration, formatNumber, formatTokens, plural } from '../../../src/core/format';
+import { formatCount, formatDuration, formatNumber, formatRate, formatTokens, plural } from '../../../src/core/format';
 import type { FitError, Profile, ProviderName } from '../../../src/core/domain/profile';
 import { t } from '../../base/strings';
 import { kneeShare, type Direction, type Knee, type Point, type Ratio } from './points';
@@ -32,16 +32,11 @@ function unbroken(text: string): string {
 
 /** Where small slices stop paying, in a sentence. */
 export function kneeSentence(knee: Knee): string {
-  const best = t('{0} tokens/s at {1}', rateText(knee.bestPerSecond), formatTokens(knee.bestTokens));
+  const best = t('{0} tokens/s at {1}', formatRate(knee.bestPerSecond), formatTokens(knee.bestTokens));
   const share = unbroken(percentText(kneeShare * 100));
   return knee.atSmallest
     ? t('Every measured length reaches {0} of the best throughput ({1}).', share, best)
     : t('From {0} on, slices reach {1} of the best throughput ({2}).', formatTokens(knee.tokens), share, best);
-}
-
-/** Tokens a second with at most three digits: `48,200`, `1.2M`. */
-function rateText(perSecond: number): string {
-  return perSecond < 1000 ? formatNumber(perSecond) : formatCount(Math.round(Number(perSecond.toPrecision(3))));
 }
 
 /** How many judged points meet the goal. */

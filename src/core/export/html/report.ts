@@ -7,6 +7,7 @@ import {
   formatDurationRange,
   formatNumber,
   formatPercent,
+  formatRate,
   plural,
 } from '../../format';
 import { gpusText, nodeGroups, placementText } from '../../cluster/groups';
@@ -80,7 +81,7 @@ function numbersSection({ cost }: Plan, chosen: Candidate): string {
       name: 'Bubble',
       value: formatNumber(chosen.bubbleRate * 100),
       unit: '%',
-      note: `${formatCount(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`,
+      note: `${formatRate(chosen.tokensPerSecond)} tokens/s, MFU ${formatPercent(chosen.mfu)}`,
     },
     {
       name: 'Memory',
@@ -157,7 +158,7 @@ function candidatesSection(plan: Plan): string {
         text(formatDuration(candidate.iterationMs)),
         text(formatPercent(candidate.bubbleRate)),
         text(usedText(memoryVerdict(candidate.memory))),
-        text(formatCount(candidate.tokensPerSecond)),
+        text(formatRate(candidate.tokensPerSecond)),
         text(formatPercent(candidate.mfu)),
         candidate.fits ? text(say(verdictWord(candidate))) : element('em', say(verdictWord(candidate)), 'bad'),
       ],

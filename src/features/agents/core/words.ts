@@ -1,7 +1,7 @@
 import { gpusUsed, type PlanRequest } from '../../../core/domain/request';
 import type { Located } from '../../../core/domain/located';
 import { startErrors, type Finding } from '../../../core/findings';
-import { formatCount, formatDuration, formatDurationRange, formatPercent, plural } from '../../../core/format';
+import { formatCount, formatDuration, formatDurationRange, formatPercent, formatRate, plural } from '../../../core/format';
 import { layoutText } from '../../../core/layout-search/labels';
 import { memoryVerdict, usedText, verdictText } from '../../../core/memory-model/verdict';
 import { scenarioText } from '../../../core/plan-request/scenario';
@@ -52,8 +52,8 @@ export function runsText(request: PlanRequest, { name }: Pick<Candidate, 'name'>
 /** `A step takes 20.1 s (19.5 to 22.6 s), ...`. */
 export function stepText({ request, cost }: Plan, chosen: Candidate): string {
   const gpus = gpusUsed(request.layout);
-  const each = formatCount(Number((chosen.tokensPerSecond / gpus).toPrecision(3)));
-  return `A step takes ${formatDuration(chosen.iterationMs)} (80 % of such runs: ${formatDurationRange(chosen.iterationMs, cost.range)}), bubble ${formatPercent(chosen.bubbleRate)}, ${formatCount(chosen.tokensPerSecond)} tokens/s (${each} a GPU), MFU ${formatPercent(chosen.mfu)}.`;
+  const each = formatRate(chosen.tokensPerSecond / gpus);
+  return `A step takes ${formatDuration(chosen.iterationMs)} (80 % of such runs: ${formatDurationRange(chosen.iterationMs, cost.range)}), bubble ${formatPercent(chosen.bubbleRate)}, ${formatRate(chosen.tokensPerSecond)} tokens/s (${each} a GPU), MFU ${formatPercent(chosen.mfu)}.`;
 }
 
 /** `Memory: 46.9 / 74.9 GiB on stage 0 of 4: fits, ...`. */

@@ -8,7 +8,7 @@ import { comparisonJson, comparisonSentences, type Comparison } from '../json';
 import { checkpointJson } from '../../../core/export/checkpoint-json';
 import { planJson } from '../../../core/export/plan-json';
 import { startErrors } from '../../../core/findings';
-import { column, formatBytes, formatCount, formatDuration, formatPercent } from '../../../core/format';
+import { column, formatBytes, formatCount, formatDuration, formatPercent, formatRate } from '../../../core/format';
 import { mayFit } from '../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../core/planner/plan';
 import type { Timeline } from '../../../core/schedules/schedule';
@@ -98,7 +98,7 @@ function plansText({ a, b, requestDiff, parts, stages }: PlanComparison): string
     ['', 'A', 'B'],
     row('step', ({ iterationMs }) => formatDuration(iterationMs)),
     row('bubble', ({ bubbleRate }) => formatPercent(bubbleRate)),
-    row('tokens/s', ({ tokensPerSecond }) => formatCount(tokensPerSecond)),
+    row('tokens/s', ({ tokensPerSecond }) => formatRate(tokensPerSecond)),
     row('MFU', ({ mfu }) => formatPercent(mfu)),
     row('peak memory', ({ peakBytes, peakStage }) => `${formatBytes(peakBytes)} on stage ${formatCount(peakStage)}`),
     row('runs', ({ candidate }) => say(candidate)),

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../../../core/format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatRate } from '../../../core/format';
 import type { RequestDifference } from './request-diff';
 import type { PartDifference, PlanComparison, PlanOutcome } from './plans';
 import { joinClauses, counted, listOf, sentence, type Sentence, type Value } from '../../../core/sentence';
@@ -26,7 +26,7 @@ function speedSentence(comparison: PlanComparison): Sentence {
   const { a, b, speedup, tie, errorPercent } = comparison;
   const times = isSameWork(comparison)
     ? sentence`${formatDuration(b.iterationMs)} compared with ${formatDuration(a.iterationMs)} per step`
-    : sentence`${formatCount(b.tokensPerSecond)} compared with ${formatCount(a.tokensPerSecond)} tokens/s`;
+    : sentence`${formatRate(b.tokensPerSecond)} compared with ${formatRate(a.tokensPerSecond)} tokens/s`;
   const why = whyClause(comparison);
   const because = (result: Sentence): Sentence => (why === null ? sentence`${result}.` : sentence`${result}: ${why}.`);
   if (isAsFast(speedup)) return because(sentence`Within error: ${b.name} is as fast as ${a.name} (${times})`);

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../core/format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatRate, plural } from '../../../core/format';
 import { layoutText } from '../../../core/layout-search/labels';
 import { memoryVerdict, verdictText } from '../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../core/planner/plan';
@@ -113,7 +113,7 @@ function speedRows({ comparison }: ConfigChange): (readonly [string, string])[] 
     return [['step', `${formatDuration(a.iterationMs)} -> ${formatDuration(b.iterationMs)}: ${words}`]];
   return [
     ['step', `${formatDuration(a.iterationMs)} -> ${formatDuration(b.iterationMs)}, of other tokens`],
-    ['tokens/s', `${formatCount(Math.round(a.tokensPerSecond))} -> ${formatCount(Math.round(b.tokensPerSecond))}: ${words}`],
+    ['tokens/s', `${formatRate(a.tokensPerSecond)} -> ${formatRate(b.tokensPerSecond)}: ${words}`],
   ];
 }
 

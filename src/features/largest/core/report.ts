@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration } from '../../../core/format';
+import { formatBytes, formatCount, formatDuration, formatRate } from '../../../core/format';
 import type { Report } from '../../../core/report';
 import { counted, sentence, type Sentence, type Value } from '../../../core/sentence';
 import type { Largest, LargestLimit } from './largest';
@@ -45,7 +45,7 @@ function rows(found: Largest): Value[][] {
       ? []
       : [
           ['layout', sentence`${formatCount(plan.gpus)} GPUs, ${plan.layout}, ${plan.schedule}`],
-          ['step', sentence`${formatDuration(plan.iterationMs)}, ${formatCount(plan.tokensPerSecond)} tokens/s`],
+          ['step', sentence`${formatDuration(plan.iterationMs)}, ${formatRate(plan.tokensPerSecond)} tokens/s`],
         ]),
     ...(limit === undefined ? [] : [['limit', limitText(limit)]]),
     ...(nextSize === null ? [] : [[what === 'fewest-gpus' && next !== null ? 'fewer' : 'next', nextSize]]),

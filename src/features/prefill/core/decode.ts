@@ -1,6 +1,6 @@
 import { elementBytes } from '../../../core/domain/number-formats';
 import type { LayerKind, ModelSpec } from '../../../core/domain/model';
-import { formatBytes, formatCount, formatDuration, formatTokens } from '../../../core/format';
+import { formatBytes, formatDuration, formatRate, formatTokens } from '../../../core/format';
 import type { PlanRequest } from '../../../core/domain/request';
 import { layerGroups, resolveHeadShare, type StageContents } from '../../../core/memory-model/layer-tensors';
 import { hasAttention } from '../../../core/model/mixers';
@@ -123,7 +123,7 @@ export function decodeTexts({ capacityTokens, longestContext, tokenBytes, rows }
     sentence`Decode: keys and values of ${formatTokens(capacityTokens)} fit, ${formatBytes(tokenBytes)} a token on a GPU; a sequence may have ${formatTokens(longestContext)}`,
     ...rows.map(({ sequences, tokenMs: { low, usual, high }, tokensPerSecond }) => {
       const range = `${formatDuration(usual)} (${formatDuration(low)} to ${formatDuration(high)})`;
-      return sentence`  ${counted(sequences, 'sequence')} at once: ${range} a token, ${formatCount(Number(tokensPerSecond.toPrecision(3)))} tokens/s`;
+      return sentence`  ${counted(sequences, 'sequence')} at once: ${range} a token, ${formatRate(tokensPerSecond)} tokens/s`;
     }),
   ];
 }

@@ -1,4 +1,4 @@
-import { column, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
+import { column, formatCount, formatDuration, formatNumber, formatRate, plural } from '../../../core/format';
 import { layoutText } from '../../../core/layout-search/labels';
 import { usedText, verdictText } from '../../../core/memory-model/verdict';
 import type { Report, ReportBlock } from '../../../core/report';
@@ -76,7 +76,7 @@ function machineBlock(ranked: readonly RankedMachine<FoundPlan>[], isAll: boolea
       `${isOnFront ? '* ' : '  '}${machine.name}`,
       formatCount(plan.gpus),
       column.duration(plan.iterationMs),
-      formatCount(Number((plan.tokensPerSecond / plan.gpus).toPrecision(3))),
+      formatRate(plan.tokensPerSecond / plan.gpus),
       formatCount(Number(gpuHoursPerBillion.toPrecision(3))),
       ...(hasPrice ? [money(costPerBillion)] : []),
       ...(hasDays ? [daysText(days)] : []),
