@@ -10,8 +10,6 @@ import type { Sentence } from '../sentence';
 export interface SearchExtras {
   /** Also what would help most: a search of its own for each change. */
   readonly improvements: boolean;
-  /** The tables of the answer whole, as usual; `false`: only what is near the best (`SearchOptions`). */
-  readonly tables?: boolean | undefined;
 }
 
 /** Progress of a search. Plain data that crosses threads. */
@@ -35,10 +33,10 @@ export type SearchUpdate =
  */
 export function answerSearch(
   problem: SearchProblem,
-  { improvements, tables }: SearchExtras,
+  { improvements }: SearchExtras,
   { signal, onUpdate }: { readonly signal?: CancelSignal; readonly onUpdate?: (update: SearchUpdate) => void } = {},
 ): SearchResult {
-  const result = searchLayouts(problem, { signal, tables, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
+  const result = searchLayouts(problem, { signal, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
   if (!improvements) return result;
   onUpdate?.({ kind: 'found', result });
   const changes = whatIfs(problem, result);

@@ -54,18 +54,18 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
 export type SchedulePhase = 'usual' | 'others' | 'slices' | 'planned';
 
 /** A part of a search. */
-export interface SchedulePart {
+interface Phase {
   readonly phase: SchedulePhase;
   readonly problem: SearchProblem;
 }
 
 /** The parts of a problem by schedule and slices, in the order in which they are searched. */
-export function searchPhases(problem: SearchProblem): readonly SchedulePart[] {
+export function searchPhases(problem: SearchProblem): readonly Phase[] {
   const asked = fixedSchedule(problem);
   const names = asked === null ? searchedSchedules(problem) : [asked];
-  const part = (phase: SchedulePhase, among: readonly ScheduleName[]): SchedulePart[] =>
+  const part = (phase: SchedulePhase, among: readonly ScheduleName[]): Phase[] =>
     among.length === 0 ? [] : [{ phase, problem: { ...problem, among, slicesAre: phase === 'slices' ? 'solved' : 'equal' } }];
-  const ofPhase = (phase: SchedulePhase): SchedulePart[] =>
+  const ofPhase = (phase: SchedulePhase): Phase[] =>
     part(
       phase,
       names.filter((name) => schedulePhase(name) === phase),

@@ -6,11 +6,11 @@ import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
 import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
-import { hasSliceBounds, searchPhases, type SchedulePart, type SchedulePhase } from './schedules';
+import { hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
 import { scheduleKey, sizesKey, type CandidateGroup } from './candidate-group';
 import { createBoundErrors, createSearchBudget, finerUnitsGain, isDrained, type ResultsImproved } from './search-budget';
-import { heldToMeasured, sameTime, type SearchProblem } from './search-problem';
+import { heldToMeasured, type SearchProblem } from './search-problem';
 
 /**
  * How far a search is. At its end each group was opened or ruled out, each layout of an opened one ruled out, simulated or skipped:
@@ -49,11 +49,6 @@ export interface SearchOptions {
   readonly onProgress?: ((progress: SearchProgress) => void) | undefined;
   /** Find the fastest layout only: no Pareto front, no others. */
   readonly bestOnly?: boolean;
-  /**
-   * Find the whole Pareto front and the fastest of every schedule, as usual. `false`: only of layouts that may tie with the best
-   * (`sameTime`), and the fastest of fewer sizes.
-   */
-  readonly tables?: boolean | undefined;
   /** Skip layouts that are not faster. */
   readonly belowMs?: number;
 }
@@ -83,8 +78,6 @@ export interface SearchOutcome {
 
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
-/** The same of an answer without tables, which shows three next to the best. */
-const keptSizesOfAnswer = 4;
 /** The bound of a cut is below that of its group by no more than sums are rounded. */
 const rounding = 1e-9;
 /** Nodes between two polls of the signal: far below 50 ms of work. */
@@ -102,9 +95,9 @@ const nodesBetweenReports = 4096;
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator = createEvaluator(asked.request)): SearchOutcome {
   const problem = heldToMeasured(asked);
-  const { signal, onProgress, bestOnly = false, tables = true, belowMs = Infinity } = options;
+  const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
   const open = createQueue<CandidateGroup | SearchPoint>();
-  const kept = keeper(bestOnly ? 'best' : tables ? 'tables' : 'answer');
+  const kept = keeper(bestOnly);
   const counts = { families: 0, opened: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<CandidateGroup, Bound>();
   const excluded = new Map<string, Excluded>();
@@ -115,7 +108,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   let isWhole = false;
   const budget = createSearchBudget(evaluator, counts);
   const solvedFirst = new Set<string>();
-  const boundErrors = createBoundErrors(evaluator, kept.ofSchedule);
+  const boundErrors = createBoundErrors(evaluator, kept.perSchedule);
 
   const lowerBound = (): number => Math.min(kept.best()?.iterationMs ?? Infinity, open.least(), leftOutMs);
   const progress = (): void => onProgress?.({ best: kept.best(), lowerBoundMs: isWhole ? lowerBound() : 0, phase, counts: { ...counts } });
@@ -140,11 +133,12 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
   const cut = (group: CandidateGroup, { iterationMs }: Bound): void => {
     counts.opened++;
+    const leastMs = iterationMs * (1 - rounding);
     for (const stageLayers of cutsFor(problem, group)) {
       const point = { ...group, stageLayers };
       if (point.solved === true && solvedFirst.has(pointKey(point))) continue;
       counts.considered++;
-      enter(point, evaluator.pointBound(point, timed(point, iterationMs * (1 - rounding))));
+      enter(point, evaluator.pointBound(point, timed(point, leastMs)));
     }
   };
   const leaveOut = (point: SearchPoint, bound: Bound): void => {
@@ -167,8 +161,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       if (!bestOnly && predicted !== 'unmet') noteExcluded(excluded, { group: point, bound: predicted });
     } else if (kept.add(predicted)) progress();
   };
-  const isForProof = ({ iterationMs }: Bound): boolean =>
-    !tables && iterationMs < Math.min(leftOutMs, kept.best()?.iterationMs ?? Infinity);
   const empty = (): void => {
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
       const { entry } = next;
@@ -176,25 +168,26 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
       poll();
       if (bound === undefined || ruledOut(entry, bound)) continue;
       if (!('stageLayers' in entry)) cut(entry, bound);
-      else if (!isForProof(bound) && boundErrors.isHopeless(entry, bound)) leaveOut(entry, bound);
+      else if (boundErrors.isHopeless(entry, bound)) leaveOut(entry, bound);
       else if (budget.isToBeBounded(entry)) enter(entry, evaluator.solvedBound(entry));
       else predict(entry, bound);
     }
   };
 
   throwIfCancelled(signal);
-  const phases = tables ? searchPhases(problem) : searchPhases(problem).toSorted(slicesLast);
+  const skipping = createSkipping(evaluator, counts, poll);
+  const phases = searchPhases(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
     // So that bounds are held against slices that were solved for from the first on.
-    for (const point of phase === 'slices' ? fastestSliced(problem, kept.ofSchedule) : []) {
+    for (const point of phase === 'slices' ? fastestSliced(problem, kept.perSchedule) : []) {
       solvedFirst.add(pointKey(point));
       counts.considered++;
       const bound = evaluator.pointBound(point);
       if (!ruledOut(point, bound)) predict(point, bound);
     }
-    for (const group of candidateGroups(part.problem, createSkipping(evaluator, counts, poll))) {
+    for (const group of candidateGroups(part.problem, skipping)) {
       counts.families++;
       enter(group, evaluator.groupBound(group, timed(group, 0)));
     }
@@ -215,25 +208,17 @@ function wantedBelowMs(
 ): number {
   if (point.solved !== true || isDrained(point)) return Infinity;
   if (bestOnly) return Math.min(belowMs, kept.best()?.iterationMs ?? Infinity);
-  return (1 + finerUnitsGain) * (kept.ofSchedule.get(scheduleKey(point))?.iterationMs ?? Infinity);
+  return (1 + finerUnitsGain) * (kept.perSchedule.get(scheduleKey(point))?.iterationMs ?? Infinity);
 }
 
 function keptLayouts(kept: ReturnType<typeof keeper>): Pick<SearchOutcome, 'best' | 'paretoFront' | 'perSchedule' | 'perSizes' | 'sliced'> {
   return {
     best: kept.best(),
     paretoFront: kept.paretoFront(),
-    perSchedule: kept.perSchedule(),
+    perSchedule: kept.perSchedule,
     perSizes: kept.perSizes(),
     sliced: kept.sliced(),
   };
-}
-
-/**
- * Without tables slices are solved for as many layouts as the bound on the best needs, which orders that cannot all be planned limit: those
- * come first.
- */
-function slicesLast(a: SchedulePart, b: SchedulePart): number {
-  return Number(a.phase === 'slices') - Number(b.phase === 'slices');
 }
 
 /** Looks now and then, by the number of calls, whether the search was cancelled, and reports its progress. */
@@ -304,7 +289,7 @@ function isPreferred(a: Predicted, b: Predicted | undefined): boolean {
 }
 
 /** What has been found so far, and whether a bound could still add to it. */
-function keeper(wants: 'best' | 'answer' | 'tables') {
+function keeper(bestOnly: boolean) {
   const front = paretoFront<Predicted>();
   const perSchedule = new Map<string, Predicted>();
   const bySizes = new Map<string, Predicted>();
@@ -312,22 +297,17 @@ function keeper(wants: 'best' | 'answer' | 'tables') {
   let best: Predicted | null = null;
   /** Time of the slowest of the kept sizes. */
   let slowestKeptMs = Infinity;
-  const sizes = wants === 'answer' ? keptSizesOfAnswer : keptSizes;
-  const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, sizes);
-  const isNear = ({ iterationMs }: Bound): boolean => wants === 'tables' || iterationMs <= sameTime * (best?.iterationMs ?? Infinity);
-  const mayImproveSizes = (group: CandidateGroup, bound: Bound): boolean =>
-    bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(group)));
+  const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
 
   const mayImprove = (group: CandidateGroup, bound: Bound, wanted: ResultsImproved): boolean => {
     if (best === null || isBetter(bound, best)) return true;
-    if (wants === 'best') return false;
-    if (!isNear(bound)) return wanted === 'all' && mayImproveSizes(group, bound);
+    if (bestOnly) return false;
     const ofSchedule = perSchedule.get(scheduleKey(group));
     if (wanted === 'fastest') return ofSchedule === undefined;
     if (isBetter(bound, ofSchedule)) return true;
     if (wanted === 'schedule') return false;
     if (!front.dominates(bound)) return true;
-    return mayImproveSizes(group, bound);
+    return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(group)));
   };
   const add = (found: Predicted): boolean => {
     front.add(found);
@@ -337,7 +317,7 @@ function keeper(wants: 'best' | 'answer' | 'tables') {
       [bySizes, sizesKey(found.point)],
     ] as const)
       if (isPreferred(found, map.get(key))) map.set(key, found);
-    slowestKeptMs = ranked()[sizes - 1]?.iterationMs ?? Infinity;
+    slowestKeptMs = ranked()[keptSizes - 1]?.iterationMs ?? Infinity;
     if (!isPreferred(found, best ?? undefined)) return false;
     best = found;
     return true;
@@ -346,11 +326,9 @@ function keeper(wants: 'best' | 'answer' | 'tables') {
   return {
     add,
     mayImprove,
-    /** Of layouts near the best where there are no tables. */
-    perSchedule: (): ReadonlyMap<string, Predicted> => new Map([...perSchedule].filter(([, each]) => isNear(each))),
-    ofSchedule: perSchedule as ReadonlyMap<string, Predicted>,
+    perSchedule,
     sliced: bySpeed,
-    paretoFront: () => front.entries().filter(isNear),
+    paretoFront: front.entries,
     perSizes: ranked,
     best: (): Predicted | null => best,
   };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fixtures } from '../core/config-files/files';
 import { openCommandLine, type CommandLine } from './command-line';
@@ -40,6 +40,27 @@ describe('terapipe plan --search', () => {
       assert.match(out, part);
     assert.doesNotMatch(out, /What would help/);
     assert.ok(!/\d\.\d{4,}/.test(out), 'three significant digits');
+  });
+
+  it('names the same best and proof in words, with all tables and as JSON, where finer slices win', async () => {
+    const file = path.join(cli.folder, 'finer.json');
+    const text = {
+      model: { layers: 8, hidden: 512, heads: 8, vocab: 50304 },
+      training: { sequenceLength: 1024, globalBatch: 13, microBatch: 1, zeroStage: 1, recompute: 'none' },
+      layout: { tensor: 2, pipeline: 1, data: 1 },
+      cluster: { gpu: 'V100-16GB', nodes: 2, gpusPerNode: 1, links: { nicGBps: 6 } },
+    };
+    writeFileSync(file, JSON.stringify(text));
+    const among = ['--schedules', 'TeraPipe,1F1B,GPipe', '--free', 'tensor,pipeline,data,schedule', '--quick'];
+    const outOf = async (...more: string[]): Promise<string> => (await cli.run(['plan', file, '--search', ...among, ...more])).out;
+    const [plain, all, json] = [await outOf(), await outOf('--all'), await outOf('--json')];
+    const { plan, search } = JSON.parse(json) as { plan: Json; search: Json };
+    assert.equal(plan['name'], 'TeraPipe, solved slices');
+    const bestOf = (words: string): unknown => /^ +best .*solved slices$/m.exec(words)?.[0];
+    const proofOf = (words: string): unknown => /none of .*/.exec(words)?.[0];
+    assert.ok(bestOf(plain) !== undefined && proofOf(plain) !== undefined, plain);
+    assert.deepEqual([bestOf(plain), proofOf(plain)], [bestOf(all), proofOf(all)]);
+    assert.equal(/: proved/.test(plain), search['proved']);
   });
 
   it('shows what layouts keep free of memory, which a file or --set chooses', async () => {
