@@ -7,6 +7,12 @@ import { sentence } from '../../sentence';
 const word: Rule<string> = { schema: v.pipe(v.string(), v.maxLength(4096)), type: 'string', expects: sentence`a name in quotes` };
 const anything: Rule<unknown> = { schema: v.unknown(), type: 'string', expects: sentence`anything` };
 const degree = integer(1, 1_000_000);
+/** DeepSpeed's `ge=0`, without an upper limit. */
+const natural: Rule<number> = {
+  schema: v.pipe(v.number(), v.integer(), v.minValue(0)),
+  type: 'number',
+  expects: sentence`a whole number, 0 or more`,
+};
 
 const device = (name: string): string | null => (name === 'none' ? null : name);
 /** The form before stages existed: true was what stage 1 is now. */
@@ -29,8 +35,18 @@ export const deepspeedKeys: ValueTable = {
     row('zero_optimization.offload_optimizer.device', value(word, device)),
     row('zero_optimization.cpu_offload', value(boolean, whenOn('cpu'))),
   ],
-  offloadBuffers: [row('zero_optimization.offload_optimizer.buffer_count', value(integer(1, 1024)))],
-  optimizerSubGroup: [row('zero_optimization.sub_group_size', value(integer(1, 1e12)))],
+  offloadBuffers: [
+    row(
+      'zero_optimization.offload_optimizer.buffer_count',
+      value(natural, (buffers) => (buffers > 0 ? Math.min(buffers, 1024) : null)),
+    ),
+  ],
+  optimizerSubGroup: [
+    row(
+      'zero_optimization.sub_group_size',
+      value(natural, (elements) => Math.min(Math.max(1, elements), 1e12)),
+    ),
+  ],
   offloadParameters: [
     row('zero_optimization.offload_param.device', value(word, device)),
     row('zero_optimization.cpu_offload_params', value(boolean, whenOn('cpu'))),

@@ -83,6 +83,15 @@ describe('DeepSpeed JSON reader', () => {
     assert.equal(text.slice(place.range.start, place.range.end), '64');
   });
 
+  it('takes groups of parameters of any size, and any number of buffers', () => {
+    const read = (size: number, buffers: number) =>
+      factsOf(`{"zero_optimization": {"sub_group_size": ${size}, "offload_optimizer": {"device": "cpu", "buffer_count": ${buffers}}}}`);
+    for (const [size, buffers] of [[0, 0], [1e14, 4096], [1e9, 5]] as const) assert.deepEqual(read(size, buffers).remarks, []); // prettier-ignore
+    assert.equal(read(0, 5).facts.optimizerSubGroup?.value, 1);
+    assert.equal(read(1e14, 5).facts.optimizerSubGroup?.value, 1e12);
+    assert.equal(read(-1, 5).remarks[0]?.code, 'config-out-of-range');
+  });
+
   it('reads deprecated forms', () => {
     const { facts } = factsOf('{"zero_optimization": true, "bfloat16": {"enabled": true}}');
     assert.deepEqual(values(facts), { zeroStage: 1, precision: 'bf16' });
