@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { planAnswer } from '../../src/cli/answers/plan';
 import type { Planned } from '../../src/core/export/planned-config';
 import { searchJson } from '../../src/core/export/search-json';
-import { bytesOfQuantity, column, formatBytes, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, plural } from '../../src/core/format'; // prettier-ignore
+import { bytesOfQuantity, column, formatBytes, formatCount, formatDuration, formatDurationRange, formatNumber, formatPercent, formatRate, plural } from '../../src/core/format'; // prettier-ignore
 import { answerSearch } from '../../src/core/layout-search/answer';
 import { toSearchProblem } from '../../src/core/layout-search/problem';
 import type { SearchResult } from '../../src/core/layout-search/result';
@@ -117,7 +117,7 @@ async function checkFigures(page: Page, plan: PlanNumbers, count: 3 | 6): Promis
   const expected = [
     ['per step', formatDuration(plan.iterationMs)],
     ['bubble', formatPercent(plan.bubbleRate)],
-    ['tokens/s', formatCount(Math.round(plan.tokensPerSecond))],
+    ['tokens/s', formatRate(plan.tokensPerSecond)],
     ['MFU', formatPercent(plan.mfu)],
     ['GPU-hours for 1B tokens', hours < 1000 ? formatNumber(hours) : formatCount(Math.round(hours))],
   ].slice(0, count - 1);
@@ -213,7 +213,7 @@ async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, s
   const figures = await pairsOf(view.locator('.figures').first());
   const figure = (start: string): string | undefined => [...figures].find(([name]) => name.startsWith(start))?.[1];
   assert.equal(figure('best step'), formatDuration(best.iterationMs));
-  assert.equal(figure('tokens/s'), formatCount(Math.round(best.tokensPerSecond)));
+  assert.equal(figure('tokens/s'), formatRate(best.tokensPerSecond));
   const { launched } = search;
   if (launched !== null) {
     assert.equal(figure('as launched'), formatDuration(launched.iterationMs));
@@ -227,7 +227,7 @@ async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, s
   const numbers = new Set(
     all.map(
       ({ iterationMs, peakBytes, bubbleRate, tokensPerSecond, mfu }) =>
-      [column.duration(iterationMs), column.bytes(peakBytes), column.percent(bubbleRate), formatCount(Math.round(tokensPerSecond)), column.percent(mfu)].join(' '), // prettier-ignore
+      [column.duration(iterationMs), column.bytes(peakBytes), column.percent(bubbleRate), formatRate(tokensPerSecond), column.percent(mfu)].join(' '), // prettier-ignore
     ),
   );
   const steps: number[] = [];

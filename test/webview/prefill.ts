@@ -47,7 +47,7 @@ export const prefillCases: readonly Case[] = [
       assert.equal(await title.innerText(), `Best chunks: ${answer.prefill.chunks.length} chunks`);
       const whole = names.findIndex((text) => text.startsWith('whole prompt'));
       await rows.nth(whole).click();
-      await until('its chunks', async () => (await title.innerText()) === 'whole prompt: 1 chunk');
+      await until('its chunks', async () => (await title.innerText()) === 'Whole prompt: 1 chunk');
       assert.equal(await page.getByRole('region', { name: 'Chunks', exact: true }).locator('tbody tr').count(), 1);
       // A name from a file is text.
       assert.ok((await page.locator('.prefill-launch pre').first().innerText()).includes('<b>small</b>'));

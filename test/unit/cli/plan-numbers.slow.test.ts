@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { planAnswer } from '../../../src/cli/answers/plan';
-import { column, formatUsage, formatCount, formatDuration, formatDurationRange, formatPercent } from '../../../src/core/format';
+import { column, formatUsage, formatDuration, formatDurationRange, formatPercent, formatRate } from '../../../src/core/format';
 import { costsText, stepCosts } from '../../../src/core/planner/explain/limit-labels';
 import { largestLoss } from '../../../src/core/planner/explain/losses';
 import { chosenCandidate } from '../../../src/core/planner/plan';
@@ -76,9 +76,9 @@ describe('the numbers of a plan', () => {
       const range = plan.rangeMs.map((ms) => ms / iterationMs) as [number, number];
       assert.equal(line(text, 'step'), `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, range)})`);
       assert.equal(line(text, 'bubble'), bubbleRate > 0 && bubbleRate < 0.001 ? '< 0.1 %' : formatPercent(bubbleRate));
-      const each = formatCount(Number((plan.tokensPerSecond / plan.scenario.gpus).toPrecision(3)));
+      const each = formatRate(plan.tokensPerSecond / plan.scenario.gpus);
       const gpu = plan.scenario.gpus === 1 ? '' : ` (${each} a GPU)`;
-      assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s${gpu}, MFU ${formatPercent(plan.mfu)}`);
+      assert.equal(line(text, 'throughput'), `${formatRate(plan.tokensPerSecond)} tokens/s${gpu}, MFU ${formatPercent(plan.mfu)}`);
       assert.ok(line(text, 'memory').startsWith(formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)), line(text, 'memory'));
       assert.equal(
         plan.fits,

@@ -9,6 +9,7 @@ import {
   formatDurationRange,
   formatNumber,
   formatPercent,
+  formatRate,
   plural,
 } from '../../../src/core/format';
 import { sameTime } from '../../../src/core/layout-search/search-problem';
@@ -106,9 +107,9 @@ describe('the numbers of a search', () => {
 
       const range = plan.rangeMs.map((ms) => ms / iterationMs) as [number, number];
       assert.equal(line(text, 'step'), `${formatDuration(iterationMs)} (${formatDurationRange(iterationMs, range)})`);
-      const each = formatCount(Number((plan.tokensPerSecond / scenario.gpus).toPrecision(3)));
+      const each = formatRate(plan.tokensPerSecond / scenario.gpus);
       const gpu = scenario.gpus === 1 ? '' : ` (${each} a GPU)`;
-      assert.equal(line(text, 'throughput'), `${formatCount(plan.tokensPerSecond)} tokens/s${gpu}, MFU ${formatPercent(plan.mfu)}`);
+      assert.equal(line(text, 'throughput'), `${formatRate(plan.tokensPerSecond)} tokens/s${gpu}, MFU ${formatPercent(plan.mfu)}`);
       assert.ok(line(text, 'memory').startsWith(`${formatUsage(plan.memory.peakBytes, plan.memory.usableBytes)}, fits, `));
       assert.match(
         line(text, 'training'),
