@@ -126,7 +126,7 @@ function openText(text: string): void {
   else openOrJoin([[name, text]]);
 }
 
-/** Opens files; a model's config alone joins a config on the screen that cannot be planned without it. */
+/** Opens files; a config of a model joins the shown config if that cannot be planned without it. */
 function openOrJoin(opened: LinkedFiles): void {
   const shown = document.body.dataset['screen'] === 'work' ? host.shown() : null;
   const [only] = opened;

@@ -113,7 +113,7 @@ async function wholePlan(page: Page): Promise<void> {
 }
 
 /** Opens the start screen of a page that has shown nothing. */
-async function startAnew(page: Page, { url }: Site): Promise<void> {
+async function openStart(page: Page, { url }: Site): Promise<void> {
   await page.goto(url);
   await page.locator('#plan:enabled').waitFor({ timeout: 120_000 });
 }
@@ -129,7 +129,7 @@ export const kindCases: readonly WebCase[] = [
         const terminal = await terminalJson(path.join(folder, names[0] ?? ''));
         const saved = new Set<string>();
         for (const [way, open] of Object.entries(ways)) {
-          await startAnew(page, site);
+          await openStart(page, site);
           await open(page, folder, names);
           await wholePlan(page);
           await assertShown(page, terminal, `${kind}, ${way}`);
@@ -146,7 +146,7 @@ export const kindCases: readonly WebCase[] = [
     const { page } = await newVisitor(site.url);
     for (const [kind, files] of Object.entries(kinds)) {
       const { folder } = await inFolder(files);
-      await startAnew(page, site);
+      await openStart(page, site);
       await dropOn(page, [folder]);
       await wholePlan(page);
       const json = await savedJson(page);

@@ -52,14 +52,14 @@ describe('terapipe plan --search', () => {
     };
     writeFileSync(file, JSON.stringify(text));
     const among = ['--schedules', 'TeraPipe,1F1B,GPipe', '--free', 'tensor,pipeline,data,schedule', '--quick'];
-    const outOf = async (...more: string[]): Promise<string> => (await cli.run(['plan', file, '--search', ...among, ...more])).out;
-    const [plain, all, json] = [await outOf(), await outOf('--all'), await outOf('--json')];
+    const printed = async (...more: string[]): Promise<string> => (await cli.run(['plan', file, '--search', ...among, ...more])).out;
+    const [plain, all, json] = [await printed(), await printed('--all'), await printed('--json')];
     const { plan, search } = JSON.parse(json) as { plan: Json; search: Json };
     assert.equal(plan['name'], 'TeraPipe, solved slices');
-    const bestOf = (words: string): unknown => /^ +best .*solved slices$/m.exec(words)?.[0];
-    const proofOf = (words: string): unknown => /none of .*/.exec(words)?.[0];
-    assert.ok(bestOf(plain) !== undefined && proofOf(plain) !== undefined, plain);
-    assert.deepEqual([bestOf(plain), proofOf(plain)], [bestOf(all), proofOf(all)]);
+    const bestLine = (words: string): unknown => /^ +best .*solved slices$/m.exec(words)?.[0];
+    const proofLine = (words: string): unknown => /none of .*/.exec(words)?.[0];
+    assert.ok(bestLine(plain) !== undefined && proofLine(plain) !== undefined, plain);
+    assert.deepEqual([bestLine(plain), proofLine(plain)], [bestLine(all), proofLine(all)]);
     assert.equal(/: proved/.test(plain), search['proved']);
   });
 
