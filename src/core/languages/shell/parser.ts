@@ -42,9 +42,19 @@ const leaves: ReadonlySet<string> = new Set([
   'test_operator',
 ]);
 
-/** Compiles the grammar. Rejects when the bytes are not those two modules. */
+/** web-tree-sitter 0.27 keeps one engine for all; two starts at once would make two, and each lose the languages of the other. */
+let engine: Promise<void> | null = null;
+
+function startEngine(runtime: Uint8Array): Promise<void> {
+  return (engine ??= Parser.init({ wasmBinary: runtime }).catch((error: unknown) => {
+    engine = null;
+    throw error;
+  }));
+}
+
+/** Compiles the grammar; may be called again while it does. Rejects when the bytes are not those two modules. */
 export async function loadShellParser(wasm: ShellWasm): Promise<ShellParser> {
-  await Parser.init({ wasmBinary: wasm.runtime });
+  await startEngine(wasm.runtime);
   const language = await Language.load(wasm.bash);
   const types = language.types.map((name, id) => (language.nodeTypeIsNamed(id) || kept.has(name) ? name : null));
   return { parse: (text) => parse(language, types, text) };
