@@ -105,14 +105,11 @@ function open(opened: LinkedFiles): boolean {
     status.textContent = opened.length === 0 ? 'There is no file to read.' : `${opened[0]?.[0] ?? ''} is not a config that TeraPipe reads.`;
     return false;
   }
-  try {
+  const areHeld = succeeds(() => {
     files.clear();
     for (const [path, text] of opened) files.put(fileUri(path), text);
-  } catch (error) {
-    if (!(error instanceof ExpectedError)) throw error;
-    status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
-    return false;
-  }
+  });
+  if (!areHeld) return false;
   status.textContent = '';
   document.body.dataset['screen'] = 'work';
   host.show(fileUri(first.path), first.format);
@@ -126,18 +123,47 @@ function openText(text: string): void {
   else openOrJoin([[name, text]]);
 }
 
-/** Opens files; a config of a model joins the shown config if that cannot be planned without it. */
+/** Opens files; a config of a model joins the shown config if that names it and cannot be planned without it. */
 function openOrJoin(opened: LinkedFiles): void {
-  const shown = document.body.dataset['screen'] === 'work' ? host.shown() : null;
   const [only] = opened;
-  if (shown === null || !host.isRefused() || only === undefined || opened.length > 1 || recogniseJson(...only) !== 'huggingface')
-    open(opened);
-  else {
-    const model = resolvePath(shown, modelPath(files.read(shown)));
-    files.put(model, only[1]);
-    host.changed(shown);
-    display(shown);
-    status.textContent = `${displayPath(model)} was put next to ${displayPath(shown)}.`;
+  const isModel = only !== undefined && opened.length === 1 && recogniseJson(...only) === 'huggingface';
+  const lacked = isModel ? lackedModel() : null;
+  if (only === undefined || lacked === null) open(opened);
+  else if (succeeds(() => files.put(lacked.model, only[1]))) {
+    host.changed(lacked.shown);
+    display(lacked.shown);
+    status.textContent = `${displayPath(lacked.model)} was put next to ${displayPath(lacked.shown)}.`;
+  }
+}
+
+/** The model that the config on the screen has in another file, which is not open. */
+function lackedModel(): { readonly shown: string; readonly model: string } | null {
+  const shown = document.body.dataset['screen'] === 'work' ? host.shown() : null;
+  if (shown === null || !host.isRefused()) return null;
+  const path = modelPath(displayPath(shown), files.read(shown));
+  if (path === null) return null;
+  const model = resolvedModel(shown, path);
+  return model === null || files.all().has(model) ? null : { shown, model };
+}
+
+function resolvedModel(shown: string, path: string): string | null {
+  try {
+    return resolvePath(shown, path);
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    return null;
+  }
+}
+
+/** Runs `run`, and shows why where it refuses. @returns whether it ran to its end. */
+function succeeds(run: () => void): boolean {
+  try {
+    run();
+    return true;
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
+    return false;
   }
 }
 

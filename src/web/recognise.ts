@@ -1,4 +1,6 @@
 import { recogniseConfig } from '../core/config-files/readers';
+import { ExpectedError } from '../core/errors';
+import { parseDocument, readMembers } from '../core/languages/json/document';
 import { isScheduleCsv } from '../core/schedules/pytorch-csv/cells';
 import type { SessionFormat } from '../host/sessions/session-state';
 
@@ -20,9 +22,29 @@ export function nameForText(text: string): string | null {
   return format === 'terapipe' ? 'terapipe.json' : format === 'deepspeed' ? 'ds_config.json' : (name ?? null);
 }
 
-/** The path at which a config, of `text`, has its model: the one that a terapipe.json names, else a config.json next to it. */
-export function modelPath(text: string): string {
-  return /"model"\s*:\s*"([^"]+\.jsonc?)"/.exec(text)?.[1] ?? 'config.json';
+/**
+ * The path at which a config has its model: the file that a terapipe.json names, else a config.json next to it. Null where it takes none
+ * from another file, or cannot be read so far.
+ */
+export function modelPath(name: string, text: string): string | null {
+  const format = formatNamed(name, text);
+  if (format === 'huggingface' || format === 'pytorch-schedule' || format === null) return null;
+  if (format !== 'terapipe') return 'config.json';
+  const named = namedModel(name, text);
+  return named !== null && /\.jsonc?$/i.test(named) ? named : null;
+}
+
+/** What `model`, or `model.from`, of a terapipe.json names. */
+function namedModel(file: string, text: string): string | null {
+  try {
+    const document = parseDocument(file, text, 'jsonc');
+    const model = readMembers(document, document.root, 'terapipe.json').get('model')?.value;
+    const from = model?.type === 'object' ? readMembers(document, model, 'model').get('from')?.value : model;
+    return from?.type === 'string' ? String(from.value) : null;
+  } catch (error) {
+    if (error instanceof ExpectedError) return null;
+    throw error;
+  }
 }
 
 /** The config of several files that is opened: a terapipe.json, else a launcher's file, else a model's. */

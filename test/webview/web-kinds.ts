@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -158,5 +158,47 @@ export const kindCases: readonly WebCase[] = [
       await colleague.context().close();
       await rm(path.dirname(folder), { recursive: true });
     }
+  }),
+  webCase("a model's config is put next to a config that lacks it, and else opened", async (site, newVisitor) => {
+    const { page } = await newVisitor(site.url);
+    await openStart(page, site);
+    const folder = await mkdtemp(path.join(tmpdir(), 'terapipe-web-'));
+    const model = await readFile(path.join(root, 'media/samples/llama3-8b/config.json'), 'utf8');
+    const dropped = async (name: string, text: string): Promise<void> => {
+      await writeFile(path.join(folder, name), text);
+      await dropOn(page, [path.join(folder, name)]);
+    };
+    const opened = (): Promise<string[]> => page.locator('#files option').allTextContents();
+    const refused = async (why: RegExp): Promise<void> => {
+      await page.locator('#root', { hasText: why }).waitFor();
+      await page.locator('#root .page:visible').waitFor();
+    };
+
+    await dropped('my-bad.json', model.replace(/("hidden_size": )\d+/, '$1"a"'));
+    await refused(/hidden_size/i);
+    await dropped('config.json', model);
+    await planned(page);
+    assert.deepEqual(await opened(), ['config.json'], 'a model refused for what it says');
+
+    await writeFile(path.join(folder, 'terapipe.json'), '{ "model": "config.json", "training": { "globalBatch": "a" } }');
+    await dropOn(page, [path.join(folder, 'terapipe.json'), path.join(folder, 'config.json')]);
+    await refused(/globalBatch/i);
+    await dropped('config.json', model);
+    await planned(page);
+    assert.deepEqual(await opened(), ['config.json'], 'a terapipe.json refused for its batch');
+
+    await dropped('terapipe.json', '{ "model": "llama.json", "training": { "globalBatch": 64 } }');
+    await refused(/There is no file llama\.json/i);
+    await page.evaluate(`{
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', ${JSON.stringify(model)} + ' '.repeat(6e6));
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    }`);
+    await page.locator('#status', { hasText: 'over 5 MB' }).waitFor();
+    assert.deepEqual(await opened(), ['terapipe.json'], 'a text that is too large');
+    await dropped('config.json', model);
+    await planned(page);
+    assert.deepEqual(await opened(), ['terapipe.json', 'llama.json']);
+    await rm(folder, { recursive: true });
   }),
 ];

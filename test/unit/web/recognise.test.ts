@@ -10,8 +10,24 @@ describe('texts that are pasted', () => {
   });
 
   it('have their model at the path that they name, else in a config.json', () => {
-    assert.equal(modelPath('{ "model": "models/llama.json" }'), 'models/llama.json');
-    assert.equal(modelPath('{ "model": "meta-llama/Llama-3.1-8B" }'), 'config.json');
-    assert.equal(modelPath('{ "train_batch_size": 64 }'), 'config.json');
+    assert.equal(modelPath('terapipe.json', '{ "model": "models/llama.json" }'), 'models/llama.json');
+    assert.equal(modelPath('terapipe.json', '{ "model": "./llama" }'), null);
+    assert.equal(modelPath('terapipe.json', '{ "model": { "from": "models/" , "layers": 4 } }'), null);
+    assert.equal(modelPath('ds.json', '{ "train_micro_batch_size_per_gpu": 2, "zero_optimization": { "stage": 1 } }'), 'config.json');
+  });
+
+  it('name their model at the top: a comment or a key inside of another is none', () => {
+    const text = `{
+      // "model": "old.json"
+      "training": { "model": "nested.json" },
+      "model": "new.json", // of today
+    }`;
+    assert.equal(modelPath('terapipe.json', text), 'new.json');
+  });
+
+  it('have no model elsewhere where they are one, have its numbers, or cannot be read', () => {
+    assert.equal(modelPath('my-bad.json', '{ "hidden_size": "a", "num_hidden_layers": 2 }'), null);
+    assert.equal(modelPath('terapipe.json', '{ "model": { "layers": 4 }, "training": { "globalBatch": 64 } }'), null);
+    assert.equal(modelPath('terapipe.json', '{ "model": "a.json"'), null);
   });
 });
