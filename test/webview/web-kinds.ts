@@ -178,7 +178,7 @@ export const kindCases: readonly WebCase[] = [
     await refused(/hidden_size/i);
     await dropped('config.json', model);
     await planned(page);
-    assert.deepEqual(await opened(), ['config.json'], 'a model refused for what it says');
+    assert.deepEqual(await opened(), ['config.json'], 'a model refused for its own value');
 
     await writeFile(path.join(folder, 'terapipe.json'), '{ "model": "config.json", "training": { "globalBatch": "a" } }');
     await dropOn(page, [path.join(folder, 'terapipe.json'), path.join(folder, 'config.json')]);
