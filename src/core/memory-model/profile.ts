@@ -54,8 +54,8 @@ export interface StageMemory {
    */
   readonly reservedBytes: number;
   /**
-   * What the allocator would reserve beyond what its GPU has, 0 where it has enough: this much of what is cached has to be given back for the
-   * step to run. 0 under runtimes whose blocks are not counted one by one, or that set expandable segments.
+   * What the allocator would reserve beyond what its GPU has, 0 where it has enough: this much of what is cached has to be given back for
+   * the step to run. 0 under runtimes whose blocks are not counted one by one, or that set expandable segments.
    */
   readonly crowdedBytes: number;
   /** GPU memory in use, as `nvidia-smi` shows it: what is reserved, the CUDA context and NCCL's buffers. */

@@ -231,7 +231,8 @@ describe('a memory snapshot', () => {
     const segments = [...text('segments'), 0x5d, 0x7d, 0x28, ...blocks, 0x75, 0x61];
     const opcodes = [0x80, 4, 0x7d, 0x28, ...text('unused'), 0x5d, ...frame, 0x61, ...segments, 0x75, 0x2e];
     const { holders } = readSnapshot(Uint8Array.from(opcodes), 'a');
-    assert.ok(holders[0] !== undefined && holders[0].blocks === 100 && holders[0].line.length < 2000);
+    assert.equal(holders[0]?.blocks, 100);
+    assert.ok(holders[0].line.length < 2000);
   });
 
   it('is refused where the data is none, or a small file names endless entries', () => {
