@@ -22,8 +22,8 @@ const searchRemedy = sentence`search layouts that fit, or use more or larger GPU
  * run may need less; and under DeepSpeed and FSDP1 where the tensors fit, but not with the blocks that PyTorch's allocator keeps, which
  * expandable segments avoid. Once the plan is shown, changes that may help are planned (at most five): another schedule that fits and that
  * the runtime runs; sequence parallelism, flash attention, a sharded optimizer, a smaller micro-batch, recompute, more stages. Up to three
- * that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, 31 % slower`); layouts that fit can be searched too. Where
- * no file names the GPU, it is a warning: the step is too large for the GPU that is assumed.
+ * that fit are quick fixes, each with its cost in time (`Recompute all layers: fits, 31 % slower`); layouts that fit can be searched too.
+ * Where no file names the GPU, it is a warning: the step is too large for the GPU that is assumed.
  * @example GPT-3 175B with `layout.pipeline` 8 on 8 A100-40GB: its weights and optimizer states already take more than a GPU has.
  * @source [docs/model/memory.md](model/memory.md): how the bytes of a stage are counted.
  * @ignore the run is known to fit: `terapipe profile` and `--measured` correct the prediction.
