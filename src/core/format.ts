@@ -140,8 +140,9 @@ export function formatCount(count: number): string {
 /** Tokens per second, in three significant digits: `943`, `9,790`, `78.3K`. */
 export function formatRate(perSecond: number): string {
   if (!Number.isFinite(perSecond)) return notANumber;
+  if (Math.abs(perSecond) < 1e4) return group(decimal(Number(perSecond.toPrecision(3))));
   const { value, unit } = quantity(perSecond, countUnits);
-  return Math.abs(perSecond) < 1e4 ? group(decimal(Number(perSecond.toPrecision(3)))) : value + unit;
+  return value + unit;
 }
 
 /** A fraction as percent: 0.098 is `9.8 %`. */

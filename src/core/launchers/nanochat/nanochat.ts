@@ -57,14 +57,15 @@ const firstDepth = 20;
 /** Depths are of one digit or two; the width of the model is a product with them. */
 const mostDepth = 1000;
 
-function written(flags: Flags, key: string, otherwise: number): number {
+/** The value of an argument, else what it has by default. */
+function argument(flags: Flags, key: string, otherwise: number): number {
   return flagFact(flags.get(key), sizeUnlessOpen)?.value ?? otherwise;
 }
 
 /** The width is the depth times the aspect ratio, in whole heads (`build_model_meta` of scripts/base_train.py). */
 function widthAt(depth: number, flags: Flags): number {
-  const head = written(flags, 'head-dim', 128);
-  return head * Math.ceil((depth * written(flags, 'aspect-ratio', 64)) / head);
+  const head = argument(flags, 'head-dim', 128);
+  return head * Math.ceil((depth * argument(flags, 'aspect-ratio', 64)) / head);
 }
 
 /** The model of a depth. Feed-forward is four times as wide and has no gate; weights are in no norm. */
@@ -72,7 +73,7 @@ function modelFacts({ layers, headDim }: Facts, flags: Flags): Facts {
   const depth = Math.min(layers?.value ?? firstDepth, mostDepth);
   const width = widthAt(depth, flags);
   const head = headDim?.value ?? 128;
-  const byDepth = sentence`nanochat: depth ${depth}, times the aspect ratio of ${written(flags, 'aspect-ratio', 64)}`;
+  const byDepth = sentence`nanochat: depth ${depth}, times the aspect ratio of ${argument(flags, 'aspect-ratio', 64)}`;
   return {
     layers: byDefault(firstDepth, reason),
     hidden: byDefault(width, byDepth),
@@ -99,7 +100,7 @@ function windows(depth: number, flags: Flags): Pick<Facts, 'slidingWindow' | 'at
   const isWindow = (layer: number): boolean => layer < depth - 1 && pattern[layer % pattern.length] === 'S';
   const kinds = Array.from({ length: depth }, (_, layer) => (isWindow(layer) ? 'sliding_attention' : 'full_attention'));
   if (!kinds.includes('sliding_attention')) return {};
-  const window = 128 * Math.ceil(written(flags, 'max-seq-len', 2048) / 4 / 128);
+  const window = 128 * Math.ceil(argument(flags, 'max-seq-len', 2048) / 4 / 128);
   const byPattern = sentence`nanochat: --window-pattern ${pattern}`;
   return { slidingWindow: byDefault(window, byPattern), attentionKinds: byDefault(kinds, byPattern) };
 }
@@ -109,7 +110,7 @@ const letters = anyOf((pattern) => (/^[SL]{1,100}$/i.test(pattern) ? pattern.toU
 /** Parameters by which nanochat scales a run: those of the layers' products and of the head (`get_scaling_params`). */
 function scalingParameters(depth: number, flags: Flags): number {
   const width = widthAt(depth, flags);
-  const gates = Math.ceil(depth / 2) * 12 * (width / written(flags, 'head-dim', 128));
+  const gates = Math.ceil(depth / 2) * 12 * (width / argument(flags, 'head-dim', 128));
   return depth * 12 * width * width + gates + vocabulary * width;
 }
 

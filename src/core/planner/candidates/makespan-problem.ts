@@ -110,6 +110,7 @@ export interface KeptGraphs {
   readonly graph: (key: string, build: () => PassGraph | null) => PassGraph | null;
 }
 
+/** An empty store of graphs, which forgets the least recently used beyond `mostKeptOperations`. */
 export function keepGraphs(): KeptGraphs {
   const known = new Map<string, PassGraph | null>();
   let operations = 0;

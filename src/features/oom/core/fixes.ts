@@ -65,10 +65,10 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
 
 function hostSentence(host: HostKill | null): Sentence {
   const asked = host?.requestBytes ?? null;
-  if (asked !== null) return sentence`Memory of the host: it asked for ${formatBytes(asked)} there, and no GPU ran out`;
+  if (asked !== null) return sentence`Host memory: it asked for ${formatBytes(asked)} there, and no GPU ran out`;
   return host?.isSaving === true
-    ? sentence`Memory of the host: a process was killed while a checkpoint was saved, and no GPU ran out`
-    : sentence`Memory of the host: a process was killed, and no GPU ran out`;
+    ? sentence`Host memory: a process was killed while a checkpoint was saved, and no GPU ran out`
+    : sentence`Host memory: a process was killed, and no GPU ran out`;
 }
 
 function growthSentence({ of, fromBytes, toBytes, points }: Growth): Sentence {
@@ -175,7 +175,7 @@ export const causeNames: Readonly<Record<Cause, string>> = {
   evaluation: 'an evaluation',
   loading: 'loading',
   'all-gather': 'an all-gather',
-  host: 'memory of the host',
+  host: 'host memory',
   'cuda-graphs': 'CUDA graphs',
   leak: 'a leak',
   fragmentation: 'fragmentation',
