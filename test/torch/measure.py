@@ -1,6 +1,7 @@
 """
 Ten plans of a small Llama on two gloo processes, predicted and measured: one profile of this machine, then
-five steps of each plan. Run it on a quiet machine: python test/torch/measure.py [--limit PERCENT] [--keep DIR]
+three runs of each plan in turn, five steps each: a run of its own may be 7 % slower than the next. Run it on a
+quiet machine: python test/torch/measure.py [--limit PERCENT] [--keep DIR]
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-_length, _batch, _steps = 512, 4, 7
+_length, _batch, _runs, _steps, _warm_up = 512, 4, 3, 7, 2
 _model = {"layers": 4, "hidden": 256, "heads": 8, "kvHeads": 4, "ffn": 768, "gatedMlp": True, "vocab": 1024}
 _seconds = 120
 
@@ -46,7 +47,7 @@ _plans: dict[str, tuple[str, dict[str, Any] | None]] = {
 @dataclass(frozen=True)
 class Row:
     """
-    Times in ms. `noise`: half of what the middle half of the steps spread; `waited`: wall over processor
+    Times in ms. `noise`: half of what the middle half of the steps of all runs spread; `waited`: wall over processor
     time of its passes, median.
     """
 
@@ -71,7 +72,12 @@ def main(arguments: list[str]) -> int:
         folder = Path(options.keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)
         profile = _profile(folder)
-        rows = [_row(folder, profile, name) for name in _plans]
+        plans = {name: _exported(folder, name, profile) for name in _plans}
+        traces: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in plans}
+        for _, (name, plan) in itertools.product(range(_runs), plans.items()):
+            traces[name].append(_traced(plan))
+        rows = [_row(name, plan, traces[name]) for name, plan in plans.items()]
+    print("\n".join(_line(row) for row in rows))
     return _report(rows, options.limit)
 
 
@@ -84,19 +90,21 @@ def _profile(folder: Path) -> Path:
     return profile
 
 
-def _row(folder: Path, profile: Path, name: str) -> Row:
-    run = _exported(folder, name, profile)
-    trace = run / "trace.json"
-    _train(run, "--steps", str(_steps), "--trace", str(trace))
-    events = [each for each in json.loads(trace.read_text(encoding="utf-8"))["traceEvents"] if each["ph"] == "X"]
-    steps = [_step_ms([each for each in events if each["args"]["step"] == step]) for step in range(_steps - 5, _steps)]
+def _traced(plan: Path) -> list[dict[str, Any]]:
+    """What ran in the steps of one run that count."""
+    trace = plan / "trace.json"
+    _train(plan, "--steps", str(_steps), "--trace", str(trace))
+    events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
+    return [each for each in events if each["ph"] == "X" and each["args"]["step"] >= _warm_up]
+
+
+def _row(name: str, plan: Path, runs: list[list[dict[str, Any]]]) -> Row:
+    steps = [_step_ms([each for each in events if each["args"]["step"] == step]) for events in runs for step in range(_warm_up, _steps)]
     low, _, high = statistics.quantiles(steps, n=4, method="inclusive")
-    passes = [each for each in events if each["cat"] == "pass"]
+    passes = [each for events in runs for each in events if each["cat"] == "pass"]
     waited = statistics.median(each["dur"] / 1e3 / max(each["args"]["cpuMs"], 1e-6) for each in passes)
-    predicted = json.loads((run / "plan.json").read_text(encoding="utf-8"))["predicted"]["iterationMs"]
-    row = Row(name, predicted, statistics.median(steps), (high - low) / 2, waited)
-    print(_line(row), flush=True)
-    return row
+    predicted = json.loads((plan / "plan.json").read_text(encoding="utf-8"))["predicted"]["iterationMs"]
+    return Row(name, predicted, statistics.median(steps), (high - low) / 2, waited)
 
 
 def _step_ms(events: list[dict[str, Any]]) -> float:

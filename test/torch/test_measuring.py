@@ -7,9 +7,10 @@ import itertools
 import json
 import tempfile
 import unittest
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from support import TRAINING, RankFailed, on_ranks
@@ -23,6 +24,7 @@ from terapipe_torch.plan import Layout, Plan, load_plan, message_after, message_
 from terapipe_torch.profile import profile
 from terapipe_torch.profile_cells import Cell, cells_of
 from terapipe_torch.profile_links import send_times
+from terapipe_torch.profile_passes import round_of
 from terapipe_torch.trace import Trace
 from terapipe_torch.training import Trainer
 
@@ -87,6 +89,18 @@ def sent(layout: Layout) -> list[dict[str, Any]]:
     """Times of the sends that this rank begins."""
     mesh = make_mesh(layout, _cpu)
     return send_times(mesh, ["host"] * layout.world)
+
+
+class RecordedTurn:
+    """A copy of a part whose passes only leave a mark."""
+
+    order: ClassVar[list[str]] = []
+
+    def __init__(self, number: int) -> None:
+        def mark(letter: str) -> Callable[[], None]:
+            return lambda: self.order.append(f"{letter}{number}")
+
+        self.forward, self.backward, self.backward_input, self.backward_weight = map(mark, "FBIW")
 
 
 def counted_alone(case: Plan) -> tuple[int, int]:
@@ -192,6 +206,12 @@ class Measuring(unittest.TestCase):
         self.assertEqual([each["rank"] for each in found["optimizer"]["ranks"]], [0, 1])
         self.assertEqual({(each["from"], each["to"], each["joined"]) for each in found["sends"]}, {(0, 1, True)})
         self.assertEqual(found["collectives"], [])
+
+    def test_no_copy_of_a_part_passes_twice_in_a_row_in_one_direction(self) -> None:
+        turns = [RecordedTurn(number) for number in range(2)]
+        for _, work in round_of(turns):  # type: ignore[arg-type]
+            work()
+        self.assertEqual(RecordedTurn.order, ["F0", "F1", "B1", "B0", "F0", "F1", "I1", "I0", "W1", "W0"])
 
     def test_sends_are_measured_between_all_neighbours(self) -> None:
         (ranks,) = on_ranks(4, sent, [Layout(4)])

@@ -27,6 +27,8 @@ from terapipe_torch.training import Trainer
 
 VERSION = 1
 _optimizer_rounds = 8
+# of each part, which take turns
+_copies = 2
 # median wall over processor time of a pass above which the profile has a warning
 _busy = 1.1
 
@@ -39,7 +41,7 @@ def profile(plan: Plan, mesh: Mesh, path: str) -> None:
     dist.all_gather_object(hosts, platform.node())
     sends, collectives = send_times(mesh, hosts), collective_times(mesh, hosts)
     dist.barrier()
-    parts = {name: pass_times(part, cells, watch) for name, part, cells in _shares(plan, mesh)}
+    parts = {name: pass_times(copies, cells, watch) for name, copies, cells in _shares(plan, mesh)}
     waited = statistics.median(watch.waited) if watch.waited else 1.0
     mine = {"optimizer": optimizer, "sends": sends, "collectives": collectives, "parts": parts, "waited": waited}
     ranks: list[Any] | None = [None] * dist.get_world_size() if mesh.rank == 0 else None
@@ -58,15 +60,15 @@ def layer_kinds(model: ModelSpec) -> dict[int, int]:
     return counts
 
 
-def _shares(plan: Plan, mesh: Mesh) -> list[tuple[str, Part, list[Cell]]]:
-    """All parts, and the cells of each that this rank measures: one of every N, with N ranks."""
+def _shares(plan: Plan, mesh: Mesh) -> list[tuple[str, tuple[Part, ...], list[Cell]]]:
+    """All parts in copies that take turns, and the cells of each that this rank measures: one of every N, with N ranks."""
     cells = cells_of(plan)
     ends = list(dict.fromkeys(Cell(each.batch, each.tokens, 0) for each in cells))
     dtype = DTYPES[plan.training.precision]
     wanted = [(f"layer {layer}", StageLayers(0, layer, 1), cells) for layer in layer_kinds(plan.model)]
     wanted += [("embedding", StageLayers(0, 0, 0, embedding=True), ends), ("head", StageLayers(0, 0, 0, head=True), ends)]
     world = dist.get_world_size()
-    return [(name, Part(plan, mesh, dtype, part), own[mesh.rank :: world]) for name, part, own in wanted]
+    return [(name, tuple(Part(plan, mesh, dtype, part) for _ in range(_copies)), own[mesh.rank :: world]) for name, part, own in wanted]
 
 
 def _optimizer_times(plan: Plan, mesh: Mesh, watch: Stopwatch) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from terapipe_torch.profile_cells import Cell
 from terapipe_torch.stopwatch import Stopwatch, spread
 from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 
-_sweeps, _rounds = 2, 4
+_sweeps, _rounds = 2, 3
 _key = (0, 0)
 
 
@@ -67,42 +67,64 @@ class Part:
         return SliceContext(unit, positions, None, caches, self.plan.training.sequence_length)
 
 
-def pass_times(part: Part, cells: list[Cell], watch: Stopwatch) -> list[dict[str, Any]]:
-    """Forward, backward, and backward apart in input and weights, of each cell: medians and quartiles, ms."""
+def pass_times(parts: tuple[Part, ...], cells: list[Cell], watch: Stopwatch) -> list[dict[str, Any]]:
+    """
+    Forward, backward, and backward apart in input and weights, of each cell: medians and quartiles, ms.
+    `parts` are copies that take turns, as the layers of a stage do in training: none finds its weights and
+    activations in the caches where its own last pass left them.
+    """
     found: dict[Cell, dict[str, list[float]]] = {cell: {} for cell in cells}
     for _ in range(_sweeps):
         for cell in cells:
-            _time_cell(part, cell, watch, found[cell])
+            _time_cell(parts, cell, watch, found[cell])
     return [
-        {"batch": cell.batch, "tokens": cell.tokens, "context": cell.context, "rounds": _sweeps * _rounds}
+        {"batch": cell.batch, "tokens": cell.tokens, "context": cell.context, "rounds": _sweeps * _rounds * len(parts)}
         | {name: spread(times) for name, times in found[cell].items()}
         for cell in cells
     ]
 
 
-def _time_cell(part: Part, cell: Cell, watch: Stopwatch, times: dict[str, list[float]]) -> None:
-    forward, x, caches = part.forward(cell)
-    dy = torch.ones_like(forward())
-    end = cell.context + cell.tokens
+class Turn:
+    """The passes of a cell on one of the copies."""
 
-    def again() -> torch.Tensor:
-        for cache in caches.values():
-            cache.returned = end
-        x.grad = None
-        return forward()
+    def __init__(self, part: Part, cell: Cell) -> None:
+        self.part, self.end = part, cell.context + cell.tokens
+        self._forward, self.x, self.caches = part.forward(cell)
+        self.y = self._forward()
+        self.dy = torch.ones_like(self.y)
 
-    def timed(name: str, work: Callable[[], Any]) -> None:
-        times.setdefault(name, []).append(watch.ms(work))
+    def forward(self) -> None:
+        for cache in self.caches.values():
+            cache.returned = self.end
+        self.x.grad = None
+        self.y = self._forward()
 
-    made: list[torch.Tensor] = []
+    def backward(self) -> None:
+        self.part.backward(self.y, self.dy)
+
+    def backward_input(self) -> None:
+        self.part.queue.split = _key
+        self.backward()
+        self.part.queue.split = None
+
+    def backward_weight(self) -> None:
+        self.part.queue.run(_key)
+
+
+def _time_cell(parts: tuple[Part, ...], cell: Cell, watch: Stopwatch, times: dict[str, list[float]]) -> None:
+    turns = [Turn(part, cell) for part in parts]
     for number in range(_rounds + 1):
-        # the first is a warm-up
-        note = timed if number > 0 else lambda _, work: work()
-        made[:] = []
-        note("forward", lambda: made.append(again()))
-        note("backward", lambda: part.backward(made[0], dy))
-        made[:] = [again()]
-        part.queue.split = _key
-        note("backwardInput", lambda: part.backward(made[0], dy))
-        part.queue.split = None
-        note("backwardWeight", lambda: part.queue.run(_key))
+        for name, work in round_of(turns):
+            if number == 0 or name is None:  # the first round is a warm-up
+                work()
+            else:
+                times.setdefault(name, []).append(watch.ms(work))
+
+
+def round_of(turns: list[Turn]) -> Iterator[tuple[str | None, Callable[[], None]]]:
+    """Each pass of all copies, in the order of a stage: backward in reverse."""
+    yield from (("forward", each.forward) for each in turns)
+    yield from (("backward", each.backward) for each in reversed(turns))
+    yield from ((None, each.forward) for each in turns)
+    yield from (("backwardInput", each.backward_input) for each in reversed(turns))
+    yield from (("backwardWeight", each.backward_weight) for each in reversed(turns))
