@@ -118,18 +118,21 @@ export interface MaxAnswer {
   readonly version: 1;
   readonly title: string;
   readonly what: string;
-  /** Null: nothing fits. */
+  /** Null: nothing fits for certain. */
   readonly value: number | null;
   /** Values are multiples of it; null: they divide something. */
   readonly step: number | null;
   readonly sets: readonly string[] | null;
-  /** The next size, which does not fit; null: none was found. */
-  readonly next: { readonly value: number; readonly overBytes: number; readonly limit: MemoryLimit } | null;
+  /** The next size, which does not fit, or may not (`tight`); `overBytes` is null where only cached blocks do not. Null: none was found. */
+  readonly next: { readonly value: number; readonly tight: boolean; readonly overBytes: number | null; readonly limit: MemoryLimit } | null;
+  /** The largest that may fit, or the fewest GPUs; null: none beyond `value`. */
+  readonly mayFit: number | null;
   /** Sizes that were planned. */
   readonly tried: number;
   readonly searched: boolean;
   readonly plan: {
     readonly fits: boolean;
+    readonly tight: boolean;
     readonly limit: MemoryLimit;
     readonly gpus: number;
     readonly layout: string;

@@ -53,6 +53,20 @@ describe('terapipe mcp, over standard input and output', () => {
     }
   });
 
+  it('reports up to which size a run may fit', async () => {
+    const asked = {
+      path: 'test/fixtures/configs/pipeline/terapipe.json',
+      set: { 'cluster.gpu.preset': 'A100-40GB', 'cluster.gpu.memoryGB': 3 },
+    };
+    const { text, data } = await agent.call('terapipe_max', { what: 'layers', ...asked });
+    const { value, next, mayFit } = data as { readonly value: number; readonly next: { readonly value: number; readonly mayFit: boolean }; readonly mayFit: number }; // prettier-ignore
+    assert.ok(value < next.value && next.value <= mayFit && next.mayFit);
+    assert.match(
+      text,
+      /layers may not fit: uses .+ of the safety margin on stage 0\.\nIn doubt: up to [\d,]+ layers may fit, but may not\./,
+    );
+  });
+
   it('speaks both eras of the protocol', async () => {
     const modern = await server.connect('auto');
     assert.equal(agent.client.getNegotiatedProtocolVersion(), '2025-11-25');

@@ -90,12 +90,13 @@ describe('the questions people bring', () => {
     const own = { model: './config.json', cluster: { gpu: { preset: 'A100-40GB', memoryGB: 16 }, nodes: 1 } };
     const uri = await written('terapipe.json', JSON.stringify(own));
     const ask = () => vscode.commands.executeCommand<readonly string[]>('terapipe.findLargest', uri, 'sequence', 'write');
-    const [headline = '', limit = '', next = ''] = await ask();
+    const [headline = '', limit = '', next = '', doubtful = ''] = await ask();
     const [, tokens = ''] = /^Most that fits: ([\d,]+) tokens$/.exec(headline) ?? [];
     const size = Number(tokens.replaceAll(',', ''));
     assert.ok(size >= 1024, headline);
     assert.match(limit, /^Limit: stage \d+ of \d+, .+ usable, most of it .+/);
-    assert.match(next, /^Next: [\d,]+ tokens: does not fit, .+ over on stage \d+$/);
+    assert.match(next, /^Next: [\d,]+ tokens: may not fit: uses .+ of the safety margin on stage \d+$/);
+    assert.match(doubtful, /^May fit: up to [\d,]+ tokens may fit, but may not$/);
     const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString());
     const { training } = JSON.parse(document!.getText()) as { readonly training: { readonly sequenceLength: number } };
     assert.equal(training.sequenceLength, size);

@@ -42,7 +42,7 @@ export async function maxAnswer(
   return {
     json: maxJson(run.title, found, isSearched),
     text: reportText(largestReport(found)),
-    exitCode: found.value === null ? 1 : 0,
+    exitCode: found.value === null && found.mayFit === null ? 1 : 0,
   };
 
   function foundIn(work: () => Largest): Largest {

@@ -8,7 +8,7 @@ import { layoutText } from '../../../core/layout-search/labels';
 import { toSearchProblem } from '../../../core/layout-search/problem';
 import { toPlanRequest } from '../../../core/layout-search/request-of';
 import type { MemoryPart, StageMemory } from '../../../core/memory-model/profile';
-import { memoryVerdict } from '../../../core/memory-model/verdict';
+import { mayFit, memoryVerdict } from '../../../core/memory-model/verdict';
 import { resolveRun } from '../../../core/plan-request/resolve';
 import { assumedGpuName, type ResolveDefaults } from '../../../core/plan-request/scenario';
 import { makePlan } from '../../../core/planner/make-plan';
@@ -34,6 +34,8 @@ export interface LargestLimit {
 interface PlannedSize {
   readonly limit: LargestLimit;
   readonly fits: boolean;
+  /** It may fit or not (`MemoryVerdict`). */
+  readonly tight: boolean;
   readonly gpus: number;
   readonly layout: Sentence;
   readonly schedule: Candidate['name'];
@@ -43,10 +45,20 @@ interface PlannedSize {
   readonly sets: readonly string[];
 }
 
+/** A size that does not fit, or may not. */
+export interface NextSize {
+  readonly value: number;
+  /** It may fit or not. */
+  readonly tight: boolean;
+  /** It needs this much over the usable memory; null where its tensors fit, and only the blocks that the allocator keeps do not. */
+  readonly overBytes: number | null;
+  readonly limit: LargestLimit;
+}
+
 /** What is the most that fits. */
 export interface Largest {
   readonly what: LargestKind;
-  /** Null: no size fits. Tokens, sequences, layers, columns, experts or GPUs. */
+  /** Null: no size fits for certain. Tokens, sequences, layers, columns, experts or GPUs. */
   readonly value: number | null;
   /** Values are multiples of it; null: they are the numbers that divide something, or a list. */
   readonly step: number | null;
@@ -54,8 +66,13 @@ export interface Largest {
   readonly plan: PlannedSize | null;
   /** Settings with which `terapipe plan` gives that plan; null where no key of terapipe.json has the size, or none fits. */
   readonly sets: readonly string[] | null;
-  /** The next size that does not fit, and what it needs over the usable memory; null: none was refused. */
-  readonly next: { readonly value: number; readonly overBytes: number; readonly limit: LargestLimit } | null;
+  /** The next size that does not fit, or may not; null: none was refused. */
+  readonly next: NextSize | null;
+  /**
+   * The largest size that may fit, or the fewest GPUs; null: none beyond `value` may. With layouts that are searched only the next size is
+   * looked at.
+   */
+  readonly mayFit: number | null;
   /** Why the first size that could not be planned could not; null: all could. */
   readonly because: Sentence | null;
   /** Plans or searches that were made. */
@@ -95,6 +112,7 @@ export function largestThatFits(run: Run, what: LargestKind, options: LargestOpt
     : lastFitting(values.length, judged.fits, isSearched ? (low, high) => raised(low, high) : undefined);
   const plan = last === null ? null : judged.at(last);
   const refused = next === null ? null : judged.at(next);
+  const doubtful = isFewest ? firstFitting(last ?? values.length, judged.mayFit).first : lastDoubtful(next);
   const value = last === null ? null : (values[last] ?? null);
   return {
     what,
@@ -102,7 +120,8 @@ export function largestThatFits(run: Run, what: LargestKind, options: LargestOpt
     step: sizes.step,
     plan,
     sets: value === null || plan === null ? null : setsFor(value, sizes, plan),
-    next: next === null || refused === null || refused.fits ? null : { value: values[next] ?? 0, ...overLimit(refused.limit) },
+    next: next === null || refused === null || fitsSurely(refused) ? null : { value: values[next] ?? 0, ...overLimit(refused) },
+    mayFit: doubtful === null ? null : (values[doubtful] ?? null),
     because: judged.firstRefusal(),
     tried: judged.tried(),
     notes: sizes.notes,
@@ -116,6 +135,12 @@ export function largestThatFits(run: Run, what: LargestKind, options: LargestOpt
     const fixed = judgedSizes(values, (value) => planSize(sizes.apply(kept, value), sizes, { ...options, isSearched: false }), options);
     return lastFitting(high, fixed.fits, undefined, low).last ?? low;
   }
+
+  /** The last size that may fit, from the first that does not fit for certain; null where that one may not. */
+  function lastDoubtful(next: number | null): number | null {
+    if (next === null || judged.mayFit(next) !== true) return null;
+    return isSearched ? next : lastFitting(values.length, judged.mayFit, undefined, next).last;
+  }
 }
 
 /** The fewest that fit, and the most below that do not. */
@@ -124,8 +149,12 @@ function fewest(count: number, fits: Judge): { readonly last: number | null; rea
   return { last: first, next: below };
 }
 
-function overLimit(limit: LargestLimit): Pick<NonNullable<Largest['next']>, 'overBytes' | 'limit'> {
-  return { overBytes: limit.peakBytes - limit.usableBytes, limit };
+function overLimit({ limit, fits, tight }: PlannedSize): Omit<NextSize, 'value'> {
+  return { tight, overBytes: fits ? null : limit.peakBytes - limit.usableBytes, limit };
+}
+
+function fitsSurely({ fits, tight }: Pick<PlannedSize, 'fits' | 'tight'>): boolean {
+  return fits && !tight;
 }
 
 /** Settings for one size; null where no key has it. */
@@ -172,10 +201,15 @@ function judgedSizes(
   };
   return {
     at,
-    fits: (index: number): boolean | null => at(index)?.fits ?? null,
+    fits: (index: number): boolean | null => orNull(at(index), fitsSurely),
+    mayFit: (index: number): boolean | null => orNull(at(index), mayFit),
     tried: (): number => known.size,
     firstRefusal: (): Sentence | null => [...known.values()].find((one) => one instanceof ExpectedError)?.what ?? null,
   };
+}
+
+function orNull(planned: PlannedSize | null, judge: (planned: PlannedSize) => boolean): boolean | null {
+  return planned === null ? null : judge(planned);
 }
 
 function orRefusal<T>(work: () => T): T | ExpectedError {
@@ -237,11 +271,12 @@ function requireAllGpus({ layout, cluster }: PlanRequest): void {
 function planned(request: PlanRequest, sets: readonly string[], signal: CancelSignal | undefined): PlannedSize {
   const plan = makePlan(request, { isCompared: false, drawnOperations: 0, signal });
   const chosen = chosenCandidate(plan);
-  const { fits, stage, stages, peakBytes, usableBytes } = memoryVerdict(chosen.memory);
+  const { fits, tight, stage, stages, peakBytes, usableBytes } = memoryVerdict(chosen.memory);
   const tightest = chosen.memory.stages.find((one) => one.stage === stage);
   const part = tightest === undefined ? { part: 'weights', partBytes: 0 } : largestPart(tightest);
   return {
     fits,
+    tight,
     limit: { stage, stages, ...part, peakBytes, usableBytes },
     gpus: gpusUsed(plan.request.layout),
     layout: layoutText(plan.request),

@@ -18,7 +18,7 @@ import { overridesForNewFile, type ConfigSet } from '../../../host/sessions/writ
 import type { ChosenKey } from '../../../host/sessions/scenarios';
 import type { WhatIfs } from '../../../host/sessions/what-ifs';
 import type { Largest } from '../core/largest';
-import { largestReport, limitText, nextText } from '../core/report';
+import { largestReport, limitText, mayFitText, nextText } from '../core/report';
 import { largestKinds, type LargestKind } from '../core/sizes';
 
 export interface LargestCommands extends ChangeCommands, ScenarioCommands {
@@ -94,11 +94,12 @@ async function askKind(file: string): Promise<LargestKind> {
 function foundSentences(found: Largest): string[] {
   const { t } = vscode.l10n;
   const limit = found.plan?.limit ?? found.next?.limit;
-  const next = nextText(found);
+  const [next, doubtful] = [nextText(found), mayFitText(found)];
   return [
     say(largestReport(found).headline, t),
     ...(limit === undefined ? [] : [t('Limit: {0}', say(limitText(limit), t))]),
     ...(next === null ? [] : [t('Next: {0}', say(next, t))]),
+    ...(doubtful === null ? [] : [t('May fit: {0}', say(doubtful, t))]),
   ];
 }
 

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { formatBytes, formatCount } from '../../../../core/format';
 import { requireRun } from '../../../../core/export/planned-config';
 import { largestThatFits } from '../../../largest/core/largest';
+import { lackText, mayFitText } from '../../../largest/core/report';
 import { largestKinds, largestUnits } from '../../../largest/core/sizes';
 import { say } from '../../../../core/sentence';
 import { boundedAnswer, gib } from '../answer';
@@ -31,13 +32,15 @@ export const maxTool = defineTool({
     const limit = plan?.limit ?? null;
     const unit = `${largestUnits[what]}s`;
     const isFewest = what === 'fewest-gpus';
+    const lack = next === null ? null : say(lackText(next));
+    const doubtful = mayFitText(found);
     return boundedAnswer(
       [
-        value === null
-          ? next === null
+        value !== null
+          ? `The ${isFewest ? 'fewest' : 'largest'} that fits: ${value.toLocaleString('en-US')} ${unit}${step !== null && step > 1 ? `, in steps of ${step.toLocaleString('en-US')}` : ''}.`
+          : next === null
             ? `No size can be planned${because === null ? '' : `: ${say(because)}`}.`
-            : `No size fits: even ${next.value.toLocaleString('en-US')} ${unit} need ${formatBytes(next.overBytes)} more than is usable.`
-          : `The ${isFewest ? 'fewest' : 'largest'} that fits: ${value.toLocaleString('en-US')} ${unit}${step !== null && step > 1 ? `, in steps of ${step.toLocaleString('en-US')}` : ''}.`,
+            : `No size fits${next.tight ? ' for certain' : ''}: even ${next.value.toLocaleString('en-US')} ${unit} ${lack ?? ''}.`,
         limit === null
           ? null
           : `The limit is stage ${limit.stage} of ${limit.stages}, mostly its ${limit.part} (${formatBytes(limit.partBytes)}): peak ${formatBytes(limit.peakBytes)} of ${formatBytes(limit.usableBytes)} usable.`,
@@ -45,10 +48,11 @@ export const maxTool = defineTool({
           ? isFewest || value === null
             ? null
             : 'Nothing larger was refused within the limits of the model and batch.'
-          : `${next.value.toLocaleString('en-US')} ${unit} would need ${formatBytes(next.overBytes)} more than is usable.`,
+          : `${next.value.toLocaleString('en-US')} ${unit} ${lack ?? ''}.`,
+        doubtful === null ? null : `In doubt: ${say(doubtful)}.`,
         ...notes.map((note) => `${say(note)}.`),
         readFromText(run, texts),
-        'It counts the same safety margin as terapipe_memory, so a run may go a little further.',
+        'It counts the same safety margin as terapipe_memory.',
         value === null
           ? 'Next: terapipe_search, or recompute and a larger tensor size in "set".'
           : 'Next: terapipe_plan with this value in "set" for its step.',
@@ -61,7 +65,9 @@ export const maxTool = defineTool({
           limit === null
             ? null
             : { stage: limit.stage, part: limit.part, peakGiB: gib(limit.peakBytes), usableGiB: gib(limit.usableBytes) },
-        next: next === null ? null : { value: next.value, overGiB: gib(next.overBytes) },
+        next:
+          next === null ? null : { value: next.value, mayFit: next.tight, overGiB: next.overBytes === null ? null : gib(next.overBytes) },
+        mayFit: found.mayFit,
         tried,
       },
     );
