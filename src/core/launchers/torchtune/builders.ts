@@ -30,8 +30,8 @@ export function modelOfTorchtune(builder: string): ModelOfLauncher {
       .replace(/^(llama3|qwen2)_([1235])_(?=\d)/, (whole, family: string, minor: string) =>
         own(minors, family)?.includes(minor) ? `${family}.${minor}-` : whole,
       )
-      .replace(/^(llama)(\d)/, '$1-$2')
       .replace(/[-_](\d)_(\d)b$/, '-$1.$2b')
+      .replace(/^(llama)(\d)/, '$1-$2')
       .replaceAll('_', '-');
   return { name: builder, home: { launcher: 'torchtune' }, config: findHubSizes(name) };
 }

@@ -67,6 +67,8 @@ describe('a recipe of torchtune', () => {
 
   it('names models by builders', () => {
     assert.deepEqual(sizesOf('llama3_2_1b'), [16, 2048, 128256]);
+    assert.deepEqual(sizesOf('llama3_8b'), [32, 4096, 128256]);
+    assert.deepEqual(sizesOf('qlora_llama2_7b'), [32, 4096, 32000]);
     assert.deepEqual(sizesOf('lora_qwen2_1_5b'), [28, 1536, 151936]);
     assert.deepEqual(sizesOf('qwen2_5_1_5b_instruct'), [28, 1536, 151936]);
     assert.deepEqual(sizesOf('qwen3_0_6b_base'), [28, 1024, 151936]);
