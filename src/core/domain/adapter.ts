@@ -63,6 +63,11 @@ export function frozenBytes({ baseBits, doubleQuantised = false }: Adapter, elem
   return 0.5 + (doubleQuantised ? 1 + 4 / blockScales : 4) / blockElements;
 }
 
+/** Whether GEMMs read frozen weights as they are held: 8 bits for FP8 GEMMs. Others are made in the training precision first. */
+export function readsFrozen(training: { readonly adapter?: Adapter; readonly gemmPrecision?: string }): boolean {
+  return training.adapter?.baseBits === 8 && training.gemmPrecision === 'fp8';
+}
+
 /** Whether embedding or head is trained: always without adapters, with them where they are saved whole. */
 export function isTrained({ adapter }: { readonly adapter?: Adapter }, part: 'embedding' | 'head'): boolean {
   return adapter === undefined || adapter.saved?.includes(part) === true;

@@ -1,5 +1,5 @@
 import { adaptedProducts } from '../model/adapters';
-import { frozenBytes, type Adapter } from '../domain/adapter';
+import { frozenBytes, readsFrozen, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { isFsdp } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
@@ -56,7 +56,7 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
 
 /** The largest quantised matrix of a layer, made in the training precision for its product (`dequantize_4bit` of bitsandbytes). */
 function unpackedBytes({ model, training, layout }: MemoryInputs, stage: StageContents, adapter: Adapter): number {
-  if (adapter.baseBits === undefined) return 0;
+  if (adapter.baseBits === undefined || readsFrozen(training)) return 0;
   const targets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down', 'stateInput'];
   const sizes = layerGroups(model, stage).flatMap(({ kind }) =>
     adaptedProducts(model, { targets }, kind, layout).map(({ inner, columns }) => inner * columns),

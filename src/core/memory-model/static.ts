@@ -1,3 +1,4 @@
+import { readsFrozen } from '../domain/adapter';
 import { narrowWeightBytes, elementBytes } from '../domain/number-formats';
 import { stateMatrixParameters, layerStateMixer } from '../model/mixers';
 import {
@@ -75,10 +76,10 @@ function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: RankPar
 /**
  * Copies of the layers' weights in a narrow format, along rows and along columns or one for both, which Transformer Engine keeps from the
  * first micro-batch of a step to its end (its weight workspaces); less what they take the place of, `element` bytes each, where they are
- * the weights themselves (`--fp8-param-gather`). The router is not a module of it.
+ * the weights themselves (`--fp8-param-gather`); none of frozen weights that are held as GEMMs read them. The router is not a module of it.
  */
 function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageContents, element: number): number {
-  if (training.gemmPrecision === undefined) return 0;
+  if (training.gemmPrecision === undefined || readsFrozen(training)) return 0;
   const matrices = layerGroups(model, stage).reduce(
     (sum, { kind, layers }) => sum + layers * (rankMatrixParameters(model, layout, kind) - layerParameters(model, kind).router),
     0,

@@ -1,5 +1,5 @@
 import { memoized } from '../records';
-import { frozenBytes } from '../domain/adapter';
+import { frozenBytes, readsFrozen } from '../domain/adapter';
 import { elementBytes, narrowBytes, scalesByTensor } from '../domain/number-formats';
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
@@ -147,7 +147,7 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const bestLinear = linearPeak(cluster, training) * efficiency * narrowFactor(cluster, training);
   const castPerElement = castBytes(training, element);
   const { adapter } = training;
-  const unpacked = adapter?.baseBits === undefined ? null : frozenBytes(adapter, element) + element;
+  const unpacked = adapter?.baseBits === undefined || readsFrozen(training) ? null : frozenBytes(adapter, element) + element;
   const passes = elementwisePasses(training);
   const issueFloor = constants.issueFloorUs * 1e-6;
   const attention = attentionRate(cluster, training);

@@ -87,7 +87,7 @@ export const mlperfProgram: ShellProgram = {
       modelFiles: [],
       notes: other,
       ...namedGpu(file),
-      ...(isLora && { adapters: { ...lora(written.flavor, flags), ...unlikeLora(facts) } }),
+      ...(isLora && { adapters: { ...lora(written.flavor, flags), ...frozenFormat(facts) } }),
     };
   },
 };
@@ -151,9 +151,13 @@ function lora(model: Fact<string> | undefined, flags: ReadonlyMap<string, Locate
   return { place, name: 'lora', ...(rank && { rank }), defaults };
 }
 
-/** What keeps frozen weights and what they read in narrow formats only is not planned: no number is better than one that is too large. */
-function unlikeLora({ precision }: Facts): Pick<GivenAdapters, 'unlike'> {
-  return precision?.value === 'fp8' || precision?.value === 'nvfp4' ? { unlike: 'LoRA on narrow weights' } : {};
+/**
+ * `FP8` keeps the frozen weights in FP8 too (`fp8_params` of `conf/megatron_gpt_peft_tuning_config.yaml`), once
+ * (`disable_parameter_transpose_cache`), unless a file sets `FP8_PARAM_GATHER`, as NVIDIA's do. Those in FP4 are not planned.
+ */
+function frozenFormat({ precision, fp8ParamGather }: Facts): Pick<GivenAdapters, 'unlike' | 'baseBits'> {
+  if (precision?.value === 'nvfp4') return { unlike: 'LoRA on weights in FP4' };
+  return precision?.value === 'fp8' && fp8ParamGather === undefined ? { baseBits: { value: 8, source: precision.source } } : {};
 }
 
 /** A benchmark of images, recommendations or graphs, by the folder of the submission: its settings are read. */
