@@ -29,6 +29,7 @@ const denseModels: Readonly<Record<string, Readonly<Record<string, Dense>>>> = {
     'yi-6b': [32, 4096, 32, 4, 128, 11008, 64000, false],
     'yi-34b': [60, 7168, 56, 8, 128, 20480, 64000, false],
     'seed-coder-8b': [32, 4096, 32, 8, 128, 14336, 155136, false],
+    'tiny-random-llamaforcausallm': plain([2, 16, 4, 64, 32000]),
     // a decoder of Llama's kind that attends to both sides
     'llada-8b': plain([32, 4096, 32, 12288, 126464]),
   },

@@ -28,6 +28,10 @@ const languageModels: Readonly<Record<string, string>> = {
   'qwen2.5-vl-32b': 'qwen2.5-32b',
   'qwen2.5-vl-72b': 'qwen2.5-72b',
   'qwen3-vl-2b': 'qwen3-1.7b',
+  'qwen3-vl-embedding-2b': 'qwen3-1.7b',
+  'qwen3-vl-embedding-8b': 'qwen3-8b',
+  'qwen3-vl-reranker-2b': 'qwen3-1.7b',
+  'qwen3-vl-reranker-8b': 'qwen3-8b',
   'qwen3-vl-4b': 'qwen3-4b',
   'qwen3-vl-8b': 'qwen3-8b',
   'qwen3-vl-32b': 'qwen3-32b',
@@ -43,6 +47,7 @@ const languageModels: Readonly<Record<string, string>> = {
   'kimi-vl-a3b': 'moonlight-16b-a3b',
   'kimi-k2.5': 'kimi-k2',
   'glm-4.5v': 'glm-4.5-air',
+  'internvl2_5-1b': 'qwen2.5-0.5b',
   'internvl3-2b': 'qwen2.5-1.5b',
   'internvl3-8b': 'qwen2.5-7b',
   'internvl3-14b': 'qwen2.5-14b',
@@ -87,12 +92,23 @@ const otherNames: Readonly<Record<string, string>> = {
   'olmo-7b-0424': 'olmo-1.7-7b',
   'qwq-32b': 'qwen2.5-32b',
   'qwen2.5-math-prm-7b': 'qwen2.5-7b',
+  'qwen2.5-math-7b-rope-300k': 'qwen2.5-math-7b',
+  'eurus-2-7b': 'qwen2.5-math-7b',
+  'olympiccoder-7b': 'qwen2.5-7b',
+  'openhermes-2.5-mistral-7b': 'mistral-7b-of-2023',
+  'mistral-7b-sft-constitutional-ai': 'mistral-7b-of-2023',
+  'starchat2-15b': 'starcoder2-15b',
+  'smollm3-11t-4k-remote-code': 'smollm3-3b',
+  'smollm3-11t-32k-v1-remote-code': 'smollm3-3b',
   'deepseek-r1-qwen3-8b': 'qwen3-8b',
   'intellect-3': 'glm-4.5-air',
   'glm-5.2': 'glm-5',
   'tulu-2-7b': 'llama-2-7b',
   'tulu-2-13b': 'llama-2-13b',
   'tulu-2-70b': 'llama-2-70b',
+  'tulu-2-dpo-7b': 'llama-2-7b',
+  'tulu-2-dpo-13b': 'llama-2-13b',
+  'tulu-2-dpo-70b': 'llama-2-70b',
   'llama-3.1-nemotron-nano-8b-v1': 'llama-3.1-8b',
   'tinyllama_v1.1': 'tinyllama-1.1b',
   'functiongemma-270m': 'gemma-3-270m',
@@ -103,10 +119,10 @@ const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy)\/|(?:openai-community\/)?(?=gpt2))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|PRIME-RL|google-t5|hf-internal-testing)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
 
-/** A folder of the one that a run starts in; `gpt2` is a name of the hub. */
-const bareFolder = /^(?!gpt2)[\w.-]+$/;
+/** A folder of the one that a run starts in; `gpt2` and `t5-small` are names of the hub. */
+const bareFolder = /^(?!gpt2|t5-)[\w.-]+$/;
 
 /** A model of Hugging Face's hub by its name, or that of a folder whose files are not here (`~/models/Qwen2.5-7B-Instruct`, `Qwen3-8B`). */
 export function modelOfHub(name: string): ModelOfLauncher {
@@ -161,15 +177,17 @@ function withoutVariant(name: string): string {
     .toLowerCase()
     .replace(/^meta-/, '')
     .replace(/^l(?=3\.[1-3]-\d{1,3}b)/, 'llama-')
+    .replace(/^qwen(2|2\.5|3)-?vl-/, 'qwen$1-vl-')
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
     .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
     .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
     .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
     .replace(/^(pythia-.*)-deduped$/, '$1')
+    .replace(/^((?:flan-)?t5)-base$/, '$1-220m')
     .replace(/^deepseek-r1-0528-qwen3/, 'deepseek-r1-qwen3')
     .replace(
-      /(?:-(?:instruct|base|thinking|chat|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
+      /(?:-(?:instruct|base|thinking|chat|foundation|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
       '',
     );
 }

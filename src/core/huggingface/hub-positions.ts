@@ -66,6 +66,7 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^llama-(?:7|13|30)b$/, plain(10_000, 2048, 1e-6)],
   [/^llama-65b$/, plain(10_000, 2048, 1e-5)],
   [/^tinyllama/, plain(10_000, 2048, 1e-5)],
+  [/^tiny-random-llama/, plain(10_000, 2048, 1e-6)],
   [/^yi-(?:6|34)b$/, plain(5_000_000, 4096, 1e-5)],
   [/^seed-coder-8b$/, plain(500_000, 32_768, 1e-6)],
   [/^seed-oss-36b$/, plain(10_000_000, 524_288, 1e-6)],
@@ -94,6 +95,7 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^kimi-vl-/, plain(800_000, 131_072, 1e-5)],
   [/^moonlight/, plain(50_000, 8192, 1e-5)],
   [/^qwen2\.5-math-72b$/, { rope_theta: 10_000, rms_norm_eps: 1e-5 }],
+  [/^qwen2\.5-math-7b-rope-300k$/, plain(300_000, 32_768, 1e-6)],
   // the Math models, and what was distilled from them
   [/^qwen2\.5-math-|^deepseek-r1-distill-qwen-(?:1\.5b|7b)$/, { rope_theta: 10_000, rms_norm_eps: 1e-6 }],
   [/^qwq-32b$/, plain(1_000_000, 40_960, 1e-5)],

@@ -2,6 +2,7 @@ import { own } from '../records';
 import { denseConfig, hubConfigs, type Dense } from './hub-configs';
 import { denseModel, denseNames } from './hub-dense';
 import { expertConfigs } from './hub-experts';
+import { t5Configs } from './hub-t5';
 
 const llama: Readonly<Record<string, Dense>> = {
   'llama-3.2-1b': [16, 2048, 32, 8, 64, 8192, 128256, true],
@@ -84,7 +85,7 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
 
 /** The names that `hubSizes` knows. */
 export const sizedModels: readonly string[] = [
-  ...[qwen3Experts, latents, hubConfigs, expertConfigs, mistral, llama, qwen2, qwen3].flatMap((table) => Object.keys(table)),
+  ...[qwen3Experts, latents, hubConfigs, expertConfigs, t5Configs, mistral, llama, qwen2, qwen3].flatMap((table) => Object.keys(table)),
   ...denseNames,
 ];
 
@@ -102,6 +103,7 @@ export function hubSizes(name: string): object | null {
   return (
     own(hubConfigs, name) ??
     own(expertConfigs, name) ??
+    own(t5Configs, name) ??
     knownDense('mistral', own(mistral, name)) ??
     knownDense('llama', own(llama, name)) ??
     knownDense('qwen2', own(qwen2, name.replace('-math-', '-'))) ??
