@@ -1,6 +1,8 @@
 import { allLinear, type GivenAdapters } from '../../run/adapters';
 import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly } from '../../domain/capabilities';
+import type { Finding } from '../../findings';
+import { modelOfHub } from '../../huggingface/hub-models';
 import type { Fact, Facts, Program } from '../../run/facts';
 import { flagFact, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { policyOnly } from '../tables/launcher-file';
@@ -12,6 +14,7 @@ import type { ShellProgram } from '../shell/program';
 import { isVerlScript } from './recognise';
 import { greatestDivisor } from '../../numbers';
 import { sentence } from '../../sentence';
+import { quoted } from '../../text';
 
 const actor = 'actor_rollout_ref.actor';
 const overridden = `${actor}.optim.override_optimizer_config`;
@@ -49,6 +52,7 @@ const samplesKey = path('actor_rollout_ref.rollout.n');
 const checkpointKey = path('actor_rollout_ref.model.enable_gradient_checkpointing');
 const rankKeys = [path('actor_rollout_ref.model.lora_rank'), path('actor_rollout_ref.model.lora.rank'), path('model.lora_rank')];
 const targetKeys = [path('actor_rollout_ref.model.target_modules'), path('model.target_modules')];
+const projectKeys = [path('trainer.project_name'), path('trainer.experiment_name')];
 const strategyKey = path(`${actor}.strategy`);
 const dynamicOfSft = path('data.use_dynamic_bsz');
 const dynamicKeys = [path(`${actor}.use_dynamic_bsz`), dynamicOfSft];
@@ -65,6 +69,7 @@ for (const key of [
   samplesKey,
   checkpointKey,
   strategyKey,
+  ...projectKeys,
   ...rankKeys,
   ...targetKeys,
   ...dynamicKeys,
@@ -94,7 +99,9 @@ export const verlProgram: ShellProgram = {
   isIts: isVerlScript,
   settings: { words: (key) => known.get(key), override: /^\+{0,2}([A-Za-z_][\w.]*)=/ },
   read: (flags) => {
-    const written = { ...defaultNodes(flags), ...factsOfTable(table, flags) };
+    const read = factsOfTable(table, flags);
+    const project = projectModel(read, flags);
+    const written = { ...defaultNodes(flags), ...read, ...(project && { flavor: project }) };
     const sized = { ...written, ...sampleLength(flags), ...responseBatch(written, flags) };
     const whole = { ...sized, ...wholeBatch(sized) };
     const facts = { ...whole, ...packedBatch(whole, flags), ...backendDefaults(written, flags), ...recomputeDefaults(flags) };
@@ -102,13 +109,38 @@ export const verlProgram: ShellProgram = {
     const model = flags.get(mainKey);
     return {
       facts,
-      notes: model === undefined ? [] : [policyOnly(placeOfValue(model))],
+      notes: [...(model === undefined ? [] : [policyOnly(placeOfValue(model))]), ...projectNotes(project)],
       modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
       ...(facts.distributedOptimizer === undefined && { program: onFsdp }),
       ...readActorAdapters(rank, flags),
     };
   },
 };
+
+/** A path that a person is to replace: `/YOUR_MODELPATH`. */
+const placeholder = /\byour_|\byour-|<[^>]*>|path[_/-]?to\b/i;
+
+/** The model that the project is named after, whole (`Qwen2.5-32B`), where the path of the model is left for a person to fill in. */
+function projectModel({ flavor }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fact<string> | undefined {
+  if (flavor === undefined || !placeholder.test(flavor.value)) return undefined;
+  return projectKeys
+    .map((key) => flagFact(flags.get(key), word))
+    .find((name) => name !== undefined && modelOfHub(name.value).config !== null);
+}
+
+function projectNotes(project: Fact<string> | undefined): readonly Finding[] {
+  if (project?.source.kind !== 'file') return [];
+  return [
+    {
+      code: 'sizes-of-launcher',
+      severity: 'information',
+      place: project.source.place,
+      message: sentence`The path of the model is a placeholder: ${quoted(project.value)}, which the run is named after, is planned`,
+      remedy: sentence`name the model that you train`,
+      fixes: [],
+    },
+  ];
+}
 
 /** LoRA of the actor where its rank is above 0, on all linear layers unless others are named (verl/trainer/config/model/hf_model.yaml). */
 function readActorAdapters(rank: Fact<number> | undefined, flags: ReadonlyMap<string, LocatedFlag>): { readonly adapters?: GivenAdapters } {
