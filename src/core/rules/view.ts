@@ -1,8 +1,9 @@
 import type { ConfigFormat } from '../run/config-format';
 import type { LauncherTraits } from '../launchers/traits';
-import { launchedCapabilities, programTraits } from '../launchers/as-launched';
+import { launchedCapabilities, programTraits, settingOfDeepSpeed } from '../launchers/as-launched';
 import { launcherTraits } from '../launchers/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';
+import { byDefault } from '../domain/located';
 import type { Run } from '../run/run';
 import { mostLayers } from '../domain/settings/setting';
 import { readModelTraits } from '../run/traits';
@@ -59,13 +60,22 @@ const unevenNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 's
 
 /** A launcher's file as rules see it. */
 export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program' | 'leftOut'>): ConfigView {
-  const { facts, format, leftOut = [] } = file;
+  const { format, leftOut = [] } = file;
+  const facts = { ...silentBiases(file), ...file.facts };
   const launcher = programTraits(file);
   const mayBeUneven = !launcher.refusesUnevenLayers || unevenNames.some((name) => facts[name] !== undefined);
   const traits = (facts.layers?.value ?? 0) <= mostLayers ? readModelTraits(facts) : {};
   const refusesWith: ConfigView['refusesWith'] = (given) => launchedCapabilities({ ...file, facts: given })?.refuses ?? [];
   const known = { traits, mayBeUneven, gpus: [], nvlinkDomain: 0, planned: null };
   return { facts, format, launcher, refusesWith, leftOut, assumesRuntime: false, ...known };
+}
+
+/** The biases that linear layers have where a file that describes the experts disables none. */
+function silentBiases(file: Pick<LauncherFile, 'facts' | 'format' | 'program'>): Facts {
+  const { experts, hidden } = file.facts;
+  const isDescribed = experts?.source.kind === 'file' && hidden?.source.kind === 'file';
+  if (file.program?.traits.hasSilentBiases !== true || !isDescribed || settingOfDeepSpeed(file) !== undefined) return {};
+  return { bias: byDefault(true, sentence`Megatron-LM takes it when the flag is not given`) };
 }
 
 /** The key of terapipe.json with the same meaning as a fact, by the name of the fact. */
@@ -128,6 +138,8 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
   }
   const traits = run.traits ?? {};
   if (traits.latent !== undefined) facts.latentAttention = { value: true, source: run.model.kvHeads.source };
+  const biased = [run.model.mlpBias, run.model.attentionOutputBias].find(({ value }) => value);
+  if (biased !== undefined) facts.bias = { value: true, source: biased.source };
   const perNode = presetGpusPerNode(run);
   if (perNode !== null)
     facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', reason: sentence`as many as usual with this GPU` } };

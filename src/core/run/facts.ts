@@ -39,6 +39,8 @@ export interface ProgramTraits {
   readonly ignoresLoneRecompute?: boolean;
   /** The flag that recomputes whole layers; absent: Megatron Core's granularity. */
   readonly wholeRecomputeFlag?: string;
+  /** Its linear layers have biases where a file disables none, and those of experts cannot be divided. */
+  readonly hasSilentBiases?: true;
 }
 
 /** One of several programs that take the same kind of file: a fork of Megatron-LM, a trainer of Hugging Face's family. */

@@ -51,7 +51,7 @@ export const expertRules: readonly Rule[] = [
   {
     code: 'expert-bias',
     severity: 'error',
-    formats: megatronLmFormats,
+    formats: [...megatronLmFormats, ...runFormats],
     check: dividedBiases,
   },
 ];
@@ -71,8 +71,7 @@ function expertWorldFactor(view: ConfigView): Issue | null {
   const { facts, format } = view;
   const { gpus, stages, isOneStage } = gpusOfExperts(view);
   const expert = parallelSize(facts, format, 'expert');
-  const usual = !isLauncher(format) && expert !== null && expert > 1 ? 1 : knownTensorSize(view);
-  const expertTensor = facts.expertTensor === undefined ? usual : countOf(facts, 'expertTensor');
+  const expertTensor = expertTensorSize(view);
   const copy = product(expertTensor, expert, stages);
   if (gpus === null || expert === null || expertTensor === null || copy === null || gpus % copy === 0) return null;
   if (expert === 1 && !isWritten(facts, 'expertTensor')) return null;
@@ -241,17 +240,32 @@ function hasOwnChunks({ schedule }: Facts): boolean {
 /**
  * @finding expert-bias
  * Megatron: "Bias in Moe is only supported when ETP==1". Linear layers have biases unless they are disabled, and those of experts are not
- * divided over tensor-parallel GPUs: give the experts an expert tensor size of 1, or leave the biases out.
- * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 2612; before core 0.15, "Bias is not supported for MoE"
+ * divided over tensor-parallel GPUs: give the experts an expert tensor size of 1, or leave the biases out. The expert tensor size is the
+ * tensor size unless it is given; in a plan it is 1 if the expert size is above 1.
+ * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 2612; in core 0.13 and 0.14, "Bias is not supported for MoE"
+ * @ignore the run is of core 0.12 or older.
  */
-function dividedBiases({ facts, format }: ConfigView): Issue | null {
+function dividedBiases(view: ConfigView): Issue | null {
+  const { facts, format, assumesRuntime } = view;
   const experts = countOf(facts, 'experts') ?? 1;
-  const tensor = facts.expertTensor === undefined ? parallelSize(facts, format, 'tensor') : countOf(facts, 'expertTensor');
-  if (experts === 1 || facts.bias?.value !== true || tensor === null || tensor === 1) return null;
+  if (experts === 1 || facts.bias?.value !== true || (facts.runtime?.value ?? 'megatron') !== 'megatron') return null;
+  const size = expertTensorSize(view);
+  if (size === null || size === 1) return null;
+  // nothing but its flags tells the version of a script: older ones, which had no expert tensor size, divided the biases
+  const isSure = isLauncher(format) ? isWritten(facts, 'expertTensor') || isWritten(facts, 'bias') : !assumesRuntime;
   return {
-    at: ['expertTensor', 'bias', 'tensor', 'experts'],
-    message: sentence`Experts with biases are divided over an expert tensor size of ${formatNumber(tensor)}`,
+    severity: isSure ? 'error' : 'warning',
+    at: ['expertTensor', 'tensor', 'bias', 'experts'],
+    message: sentence`Experts with biases are divided over an expert tensor size of ${formatNumber(size)}`,
     remedy: sentence`use an expert tensor size of 1, or disable the biases`,
     changes: [...setTo('expertTensor', [1]), ...setTo('bias', [false])],
   };
+}
+
+/** Over how many GPUs each expert is divided; null: unknown. */
+function expertTensorSize(view: ConfigView): number | null {
+  const { facts, format } = view;
+  if (facts.expertTensor !== undefined) return countOf(facts, 'expertTensor');
+  const expert = parallelSize(facts, format, 'expert');
+  return !isLauncher(format) && expert !== null && expert > 1 ? 1 : knownTensorSize(view);
 }

@@ -136,6 +136,19 @@ describe('launch findings', () => {
     assert.deepEqual(messages({ expertTensor: 1, moeLayerFrequency: '([0]*1+[1]*3)' }), ['A feed-forward width of dense layers of 5,001 is not divisible by a tensor size of 8']); // prettier-ignore
   });
 
+  it("hold experts to the biases that Megatron-LM's own layers have without a flag", () => {
+    const routed = { layers: 4, hidden: 64, heads: 8, tensor: 2, ffn: 256, experts: 8, activeExperts: 2 };
+    const found = (values: Values, traits: { readonly hasSilentBiases?: true } = { hasSilentBiases: true }) => {
+      const launcher = { ...launcherOf({ ...routed, ...values }, 'megatron-shell'), program: { name: 'a program', traits } };
+      return launchFindings(launcher).flatMap(({ code, severity }) => (code === 'expert-bias' ? [severity] : []));
+    };
+    // scripts of a version that had no expert tensor size may run
+    assert.deepEqual([found({}), found({ bias: true }), found({ expertTensor: 2 })], [['warning'], ['error'], ['error']]);
+    assert.deepEqual([found({ bias: false }), found({ expertTensor: 1 }), found({ tensor: 1 })], [[], [], []]);
+    // a fork of its own, and Megatron-DeepSpeed, whose experts have biases
+    assert.deepEqual([found({ expertTensor: 2 }, {}), found({ zeroStage: 1 })], [[], []]);
+  });
+
   it('know every wrong pair of recompute settings', () => {
     const messages = (values: Values) =>
       launchFindings(launcherOf(values, 'megatron-shell')).map(({ severity, message }) => `${severity}: ${say(message)}`);

@@ -250,7 +250,7 @@ describe('runFindings', () => {
       'set layout.expert to 4',
     ]);
     assert.equal((await at({}, { expert: 4, data: 6 }))[2], 'set layout.expert to 2');
-    assert.deepEqual((await at({ expertFfn: 1001 }, { tensor: 2 }))[0], 'width-tensor');
+    assert.deepEqual((await at({ expertFfn: 1001, gatedMlp: true }, { tensor: 2 }))[0], 'width-tensor');
   });
 
   it('checks the widths of dense layers and of shared experts separately from those of routed experts', async () => {

@@ -22,7 +22,7 @@ export const nvidia: MegatronFork = {
     repository: /(?:^|[/\\+\s"'=])(?:NVIDIA[+/])?Megatron-LM(?=[/\\\s"']|$)/,
   },
   choices: { 'position-embedding-type': ['learned_absolute', 'rope', 'mrope', 'yarn', 'relative', 'none'] },
-  traits: {},
+  traits: { hasSilentBiases: true },
 };
 
 /** Megatron-LM before Core, by flags that it has dropped since; its `--checkpoint-activations` needed no other flag. */
