@@ -167,7 +167,7 @@ class OnNccl(PlanTest):
         self.run_plans(4, plans, check_as_with_nccl)
 
     def test_a_warm_up_adds_nothing_to_sums_over_replicas(self) -> None:
-        layouts = [("zero 0", {}), ("zero 1", {"zero_stage": 1}), ("zero 2", {"zero_stage": 2})]
+        layouts = [("zero 0", {}), ("zero 1", {"zero_stage": 1}), ("zero 2", {"zero_stage": 2}), ("zero 3", {"zero_stage": 3})]
         plans = [(name, with_layout("Seq1F1B-ZB-2-halves", data=2, **layout)) for name, layout in layouts]
         self.run_plans(4, plans, check_as_with_nccl)
 

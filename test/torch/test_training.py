@@ -22,6 +22,7 @@ from terapipe_torch.loop import Pipeline
 from terapipe_torch.mesh import make_mesh
 from terapipe_torch.plan import Plan, load_plan
 from terapipe_torch.training import Trainer
+from terapipe_torch.weights.save import save_weights
 
 SLICED, SPLIT = "Seq1F1B-2-halves", "Seq1F1B-ZB-2-halves"
 
@@ -97,6 +98,25 @@ def train_with_nan(plan: Plan) -> str:
     return ""
 
 
+def weights_with_zero_3(case: tuple[Plan, str]) -> tuple[list[int], int, bool]:
+    """
+    Bytes of weights after each pass of a step, those of one stage's weights when whole, and whether what is saved
+    after the step equals the masters.
+    """
+    plan, folder = case
+    trainer, kept = trainer_of(plan), []
+    pipeline, buckets = trainer.pipeline, list(trainer.pipeline.gradients)
+    pipeline.after_pass = lambda: kept.append(sum(each.weights.untyped_storage().nbytes() for each in buckets))
+    trainer.step()
+    with pipeline.gradients.whole_weights():
+        whole = sum(each.weights.untyped_storage().nbytes() for each in buckets)
+        save_weights(pipeline.stages.values(), plan.model, trainer.mesh, folder)
+        parameters = pipeline.parameters()
+        pairs = [(piece, master) for piece, master in trainer.optimizer.masters]
+        equal = all(torch.equal(parameters[piece.name].flatten()[piece.start : piece.end], master) for piece, master in pairs)
+    return kept, whole, equal
+
+
 def train_logged(case: tuple[Plan, str]) -> int:
     """Two steps, written to a file."""
     trainer = trainer_of(*case)
@@ -126,11 +146,13 @@ class Training(unittest.TestCase):
             results.append(ranks[0])
         return results
 
-    def assert_close(self, one: list[tuple[float, float, str | None]], other: list[tuple[float, float, str | None]]) -> None:
+    def assert_close(
+        self, one: list[tuple[float, float, str | None]], other: list[tuple[float, float, str | None]], norm: float = 2e-5
+    ) -> None:
         self.assertEqual(len(one), len(other))
         for a, b in zip(one, other, strict=True):
             self.assertLess(abs(a[0] - b[0]) / b[0], 2e-6)
-            self.assertLess(abs(a[1] - b[1]) / b[1], 2e-5)
+            self.assertLess(abs(a[1] - b[1]) / b[1], norm)
             self.assertEqual((a[2], b[2]), (None, None))
 
     def test_zero_trains_the_same_steps(self) -> None:
@@ -141,16 +163,29 @@ class Training(unittest.TestCase):
             Run(layout={**both, "zero_stage": 1}),
             Run(layout={**both, "zero_stage": 2}),
             Run(plan=SPLIT, layout={**both, "zero_stage": 2}),
+            Run(layout={**both, "zero_stage": 3}),
+            Run(plan=SPLIT, layout={**both, "zero_stage": 3}, training={"recompute": "full"}),
         )
         for each in sharded:
             self.assert_close(each, plain)
 
+    def test_zero_3_keeps_no_whole_weights_between_passes(self) -> None:
+        plan = plan_of(Run(plan=SPLIT, layout={"data": 2, "zero_stage": 3}, tied=False))
+        with tempfile.TemporaryDirectory() as folder:
+            (ranks,) = on_ranks(4, weights_with_zero_3, [(plan, folder)])
+            for each in ranks:
+                kept, whole, equal = each
+                self.assertEqual(set(kept), {0})
+                self.assertGreater(whole, 0)
+                self.assertTrue(equal)
+            self.assertEqual(len(list(Path(folder).glob("*.safetensors"))), 2)
+
     def test_norm_counts_each_parameter_once(self) -> None:
-        (whole,) = self.runs(2, Run(plan=SLICED))
-        for each in self.runs(
-            4, Run(layout={"tensor": 2}), Run(layout={"context": 2}), Run(layout={"tensor": 2, "sequence_parallel": True})
-        ):
-            self.assert_close(each, whole)
+        # in two steps: from the second update on AdamW multiplies what rounding differs by a hundred, as its steps depend on signs
+        (whole,) = self.runs(2, Run(steps=2))
+        layouts: list[dict[str, Any]] = [{"tensor": 2}, {"context": 2}, {"tensor": 2, "sequence_parallel": True}]
+        for each in self.runs(4, *(Run(layout=layout, steps=2) for layout in layouts)):
+            self.assert_close(each, whole, norm=2e-6)
 
     def test_resume_is_equal_to_the_bit_and_continues_in_other_layouts(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -163,6 +198,7 @@ class Training(unittest.TestCase):
             other = [
                 Run(layout={"data": 2, "zero_stage": 2}, resume=saved["fp32"]),
                 Run(plan=SPLIT, layout={"data": 2}, resume=saved["fp32"]),
+                Run(layout={"data": 2, "zero_stage": 3}, resume=saved["fp32"]),
             ]
             results = self.runs(4, *runs, *other)
             for whole, resumed in zip(results[0:6:2], results[1:6:2], strict=True):
@@ -206,6 +242,8 @@ class Training(unittest.TestCase):
             Run(plan=SLICED, layout={**both, "zero_stage": 2, "rank_order": ("pipeline", "data", "context", "tensor")}),
             Run(plan=SPLIT, layout={"context": 2, "data": 2, "zero_stage": 2, "rank_order": ("data", "tensor", "pipeline", "context")}),
             Run(plan=SLICED, layout={"context": 2, "tensor": 2, "rank_order": ("context", "pipeline", "tensor", "data")}, tied=False),
+            Run(plan=SPLIT, layout={**both, "sequence_parallel": True, "zero_stage": 3}, training={"recompute": "full"}),
+            Run(plan=SLICED, layout={"context": 2, "data": 2, "zero_stage": 3}, training={"recompute": "selective"}),
         ]
         for run, ranks in zip(runs, on_ranks(8, check, [plan_of(run) for run in runs]), strict=True):
             for each in ranks:
@@ -218,6 +256,8 @@ class Training(unittest.TestCase):
             {"data": 2, "zero_stage": 2},
             {"context": 2, "zero_stage": 1},
             {"context": 2, "zero_stage": 2},
+            {"data": 2, "zero_stage": 3},
+            {"context": 2, "zero_stage": 3},
         ]
         runs = [Run(plan=plan, layout=layout, tied=tied) for layout in layouts for plan, tied in ((SLICED, True), (SPLIT, False))]
         for run, ranks in zip(runs, on_ranks(4, check, [plan_of(run) for run in runs]), strict=True):

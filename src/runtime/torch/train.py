@@ -198,7 +198,8 @@ def _train(plan: Plan, mesh: Mesh, options: argparse.Namespace) -> None:
     if trace is not None:
         trace.write()
     if options.save is not None:
-        save_weights(pipeline.stages.values(), plan.model, mesh, options.save, options.weights)
+        with pipeline.gradients.whole_weights():
+            save_weights(pipeline.stages.values(), plan.model, mesh, options.save, options.weights)
 
 
 if __name__ == "__main__":

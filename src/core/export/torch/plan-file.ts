@@ -126,6 +126,14 @@ function scheduleGaps({ model, training, layout }: PlanRequest, { schedule, memo
   return [
     ...(balances ? [{ what: sentence`what balances the load of experts`, reason: without }] : []),
     ...(training.dropout ? [{ what: sentence`dropout`, reason: without }] : []),
+    ...(training.zeroStage === 3 && layout.data * layout.context > 1
+      ? [
+          {
+            what: sentence`weights gathered ahead of the layer that needs them`,
+            reason: sentence`the PyTorch runtime gathers each layer's when it begins: that part of a step is not hidden`,
+          },
+        ]
+      : []),
     ...narrowGradients(training, memory),
     ...(exchangesAttention === true
       ? [

@@ -111,7 +111,6 @@ function trainingRefusals(training: TrainingSpec): readonly Refusal[] {
     [training.adapter !== undefined, sentence`adapters on frozen weights`],
     [training.lengths !== undefined, sentence`documents of many lengths`, sentence`plan without training.lengths`],
     [!adamNames.has(optimizer), sentence`the optimizer ${optimizer}`, setting('training.optimizer=adam')],
-    [training.zeroStage === 3, sentence`ZeRO stage 3`, setting('training.zeroStage=1')],
     [(training.dataReplicate ?? 1) > 1, sentence`optimizer state in groups of replicas`, setting('training.dataReplicate=1')],
     [training.offloadOptimizer === true, sentence`an optimizer on the host`, setting('training.offloadOptimizer=false')],
     [(training.activationOffloadLayers ?? 0) > 0, sentence`activations on the host`, setting('training.activationOffloadLayers=0')],

@@ -41,7 +41,7 @@ const layout = described(
     data: size,
     expert: size,
     sequenceParallel: v.boolean(),
-    zeroStage: described('What data-parallel ranks shard: 1 optimizer state, 2 also gradients.', v.picklist([0, 1, 2, 3])),
+    zeroStage: described('What data-parallel ranks shard: 1 optimizer state, 2 also gradients, 3 also weights.', v.picklist([0, 1, 2, 3])),
     rankOrder: described(
       'How processes are numbered: the group whose ranks are next to each other first.',
       v.array(v.picklist(['tensor', 'context', 'data', 'pipeline'])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -10,10 +11,10 @@ import torch.distributed as dist
 from torch import nn
 
 from terapipe_torch.collectives import all_reduce
-from terapipe_torch.errors import RuntimeRefusal
 from terapipe_torch.mesh import Axis, Mesh, pair_groups
 from terapipe_torch.model.stage import EMBEDDING, HEAD, Stage
-from terapipe_torch.plan import FORWARD, Action, Plan
+from terapipe_torch.plan import BACKWARD_WEIGHT, FORWARD, Action, Plan
+from terapipe_torch.stage_weights import StageWeights, layer_of
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class Bucket:
     """
     Parameters that are summed together: their values and their fp32 gradients are views of two flat
     buffers of `size` elements, a multiple of the replicas. `shard`: the part that this rank steps, all of
-    it without ZeRO. `gradient` is whole between passes, except with ZeRO 2: there it exists from the first
-    backward of a micro-batch to its last, and `shard_gradient` [shard] collects the sums.
+    it without ZeRO. `gradient` is whole between passes, except with ZeRO 2 and 3: there it exists from the
+    first backward of a micro-batch to its last, and `shard_gradient` [shard] collects the sums. With ZeRO 3
+    `weights` have memory only from `gather_weights` to `free_weights`, and `shard_weights` [shard] keep them.
     """
 
     def __init__(self, parameters: dict[str, nn.Parameter], mesh: Mesh, zero_stage: int) -> None:
@@ -48,6 +50,11 @@ class Bucket:
         part = self.size // self.replicas.size
         self.shard = slice(part * self.replicas.index, part * (self.replicas.index + 1)) if self.is_sharded else slice(0, self.size)
         self.weights = self._flat_weights()
+        self.keeps_weights = not self.is_sharded or zero_stage < 3
+        self.shard_weights = self.weights[self.shard]
+        if not self.keeps_weights:
+            self.shard_weights = self.shard_weights.clone()
+            self.free_weights()
         self.gradient: torch.Tensor | None = None
         self._running: tuple[dist.Work, torch.Tensor, torch.Tensor] | None = None
         self.keeps_whole = not self.is_sharded or zero_stage < 2
@@ -107,10 +114,22 @@ class Bucket:
         if not self.keeps_whole:
             self.shard_gradient += received
 
+    def publish_weights(self) -> None:
+        """The values that each replica stepped, to all replicas. With ZeRO 3 they wait for `gather_weights`."""
+        if self.is_sharded and self.keeps_weights:
+            dist.all_gather_into_tensor(self.weights, self.shard_weights.clone(), group=self.replicas.group)
+
     def gather_weights(self) -> None:
-        """The values that each replica stepped, to all replicas."""
-        if self.is_sharded:
-            dist.all_gather_into_tensor(self.weights, self.weights[self.shard].clone(), group=self.replicas.group)
+        """Makes the weights whole. Collective over replicas, except where they are whole."""
+        storage = self.weights.untyped_storage()
+        if not self.keeps_weights and storage.nbytes() == 0:
+            storage.resize_(self.size * self.weights.element_size())
+            dist.all_gather_into_tensor(self.weights, self.shard_weights, group=self.replicas.group)
+
+    def free_weights(self) -> None:
+        """With ZeRO 3: gives the memory of the whole weights back. What autograd saved of them is valid again when they are whole."""
+        if not self.keeps_weights:
+            self.weights.untyped_storage().resize_(0)
 
     def whole_gradient(self) -> torch.Tensor:
         """Sums of all elements [size], gathered from the shards."""
@@ -141,16 +160,16 @@ def _start_reduce(whole: torch.Tensor, shard: slice | None, replicas: Axis) -> t
 class Gradients:
     """
     The buckets of a rank's stages. A stage's are summed while other passes run, as soon as its last
-    backward of the step is done; with ZeRO 2 after its last backward of each micro-batch.
+    backward of the step is done; with ZeRO 2 and 3 after its last backward of each micro-batch.
     """
 
     def __init__(self, plan: Plan, mesh: Mesh, stages: dict[int, Stage]) -> None:
-        if plan.layout.zero_stage > 2:
-            raise RuntimeRefusal("the runtime has ZeRO 0, 1 and 2: a stage's weights are whole on each replica; set zeroStage to 2")
+        zero_stage = plan.layout.zero_stage
         self._plan, self._mesh = plan, mesh
         self.stages = len(plan.stages)
         self.buckets = {index: _buckets(plan, mesh, stage) for index, stage in stages.items()}
-        self._due = set(_last_backwards(plan, mesh.pp.index, by_micro_batch=plan.layout.zero_stage == 2 and mesh.replicas.size > 1))
+        self._due = set(_last_backwards(plan, mesh.pp.index, by_micro_batch=zero_stage >= 2 and mesh.replicas.size > 1))
+        self._weights = {index: StageWeights(stage, self.buckets[index]) for index, stage in stages.items()} if zero_stage == 3 else {}
         self._tied = self._tied_group()
 
     def __iter__(self) -> Iterator[Bucket]:
@@ -165,8 +184,15 @@ class Gradients:
         for bucket in self:
             bucket.zero()
 
+    def before(self, action: Action) -> None:
+        """To be called before each pass."""
+        if action.stage in self._weights and action.kind != BACKWARD_WEIGHT:
+            self._weights[action.stage].begin()
+
     def after(self, action: Action) -> None:
         """To be called after each pass."""
+        if action.stage in self._weights:
+            self._weights[action.stage].end()
         if action in self._due:
             for bucket in self.buckets[action.stage]:
                 bucket.start_sum()
@@ -176,6 +202,15 @@ class Gradients:
         for bucket in self:
             bucket.wait()
         self._sum_tied()
+
+    @contextlib.contextmanager
+    def whole_weights(self) -> Iterator[None]:
+        """All weights of this rank's stages are whole meanwhile. Collective over replicas with ZeRO 3."""
+        for bucket in self:
+            bucket.gather_weights()
+        yield
+        for bucket in self:
+            bucket.free_weights()
 
     def gathered(self) -> dict[str, torch.Tensor]:
         """The gradients of all parameters of this rank by global name. Collective over replicas."""
@@ -208,12 +243,13 @@ class Gradients:
 
 
 def _buckets(plan: Plan, mesh: Mesh, stage: Stage) -> list[Bucket]:
-    """One for each type of a stage's parameters, and one for a weight that another stage has too."""
-    parts: dict[tuple[bool, torch.dtype], dict[str, nn.Parameter]] = {}
+    """One for each type of a stage's parameters, and one for a weight that another stage has too. With ZeRO 3 each layer has its own."""
+    parts: dict[tuple[bool, torch.dtype, str | None], dict[str, nn.Parameter]] = {}
     for name, parameter in stage.named_parameters():
         if not parameter.requires_grad:
             continue
-        parts.setdefault((_is_tied(plan, name), parameter.dtype), {})[name] = parameter
+        layer = layer_of(name) if plan.layout.zero_stage == 3 else None
+        parts.setdefault((_is_tied(plan, name), parameter.dtype, layer), {})[name] = parameter
     return [Bucket(part, mesh, plan.layout.zero_stage) for part in parts.values()]
 
 

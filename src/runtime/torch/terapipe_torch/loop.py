@@ -108,6 +108,7 @@ class Pipeline:
             details = {"stage": action.stage, "unit": action.unit, "mb_id": unit.micro_batch, "slice": unit.slice}
             try:
                 with self.recorder.operation(str(action), "pass", **details):
+                    self.gradients.before(action)
                     self._perform(action)
                 self.gradients.after(action)
             except Exception as error:

@@ -68,7 +68,7 @@ class Optimizer:
         self.training, self.buckets = training, list(gradients)
         # that changed the weights
         self.steps = 0
-        self.flat = [bucket.weights[bucket.shard].float().clone() for bucket in self.buckets]
+        self.flat = [bucket.shard_weights.float().clone() for bucket in self.buckets]
         self.masters = [
             (piece, _master(flat, piece)) for bucket, flat in zip(self.buckets, self.flat, strict=True) for piece in pieces(bucket)
         ]
@@ -113,8 +113,8 @@ class Optimizer:
     def publish(self) -> None:
         """Copies the masters to the weights of all replicas."""
         for bucket, flat in zip(self.buckets, self.flat, strict=True):
-            bucket.weights[bucket.shard].copy_(flat)
-            bucket.gather_weights()
+            bucket.shard_weights.copy_(flat)
+            bucket.publish_weights()
 
 
 def _master(flat: torch.Tensor, piece: Piece) -> torch.Tensor:

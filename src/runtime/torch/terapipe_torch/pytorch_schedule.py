@@ -29,6 +29,7 @@ class PyTorchPipeline(Pipeline):
 
     def __init__(self, plan: Plan, mesh: Mesh, weights: Weights | None = None) -> None:
         _require_equal(plan)
+        _require_whole_weights(plan)
         super().__init__(plan, mesh, weights)
         group = mesh.pp.group or dist.group.WORLD
         modules = [_Submodule(stage, self.places[0]) for stage in self.stages.values()]
@@ -89,6 +90,11 @@ def _require_equal(plan: Plan) -> None:
         raise RuntimeRefusal("PyTorch's runtime has no token slices: leave out --pytorch-schedule")
     if len({unit.batch for unit in plan.units}) > 1:
         raise RuntimeRefusal("PyTorch's runtime has micro-batches of one size: leave out --pytorch-schedule")
+
+
+def _require_whole_weights(plan: Plan) -> None:
+    if plan.layout.zero_stage == 3:
+        raise RuntimeRefusal("weights that are gathered for each pass need our loop: leave out --pytorch-schedule")
 
 
 def _schedule(pipeline: PyTorchPipeline, modules: list[_Submodule], group: dist.ProcessGroup) -> Any:

@@ -85,7 +85,7 @@ def _state_bytes(pipeline: Pipeline, optimizer: Optimizer) -> int:
     for parameter in pipeline.parameters().values():
         tensors += [parameter, parameter.__dict__.get("main_grad")]
     for bucket in pipeline.gradients:
-        tensors += [bucket.weights, bucket.gradient, bucket.shard_gradient]
+        tensors += [bucket.weights, bucket.shard_weights, bucket.gradient, bucket.shard_gradient]
     for group in optimizer.adam.param_groups:
         tensors += group["params"]
     for state in optimizer.adam.state.values():

@@ -238,7 +238,7 @@ describe('plan.json for the PyTorch runtime', () => {
       [ofTraining({ adapter: { rank: 8, targets: ['qkv'] } }), /adapters on frozen weights/],
       [ofTraining({ lengths: [[256, 1]] }), /documents/],
       [ofTraining({ optimizer: 'muon' }), /optimizer muon/],
-      [ofTraining({ zeroStage: 3 }), /ZeRO stage 3/],
+      [ofTraining({ dataReplicate: 2 }), /groups of replicas/],
       [ofTraining({ offloadOptimizer: true }), /optimizer on the host/],
       [ofTraining({ activationOffloadLayers: 1 }), /activations on the host/],
       [ofTraining({ recompute: 'op' }), /recompute by "op"/],
@@ -307,6 +307,14 @@ describe('plan.json for the PyTorch runtime', () => {
       ['dropout', 'attention exchanged between stages, and the head spread over them'],
     );
     assert.match(torchFolder(dropping).files.get('README.md')!, /Not written: dropout/);
+    const { request } = plan;
+    const sharding = (data: number): Plan => ({
+      ...plan,
+      request: { ...request, layout: { ...request.layout, data }, training: { ...request.training, zeroStage: 3 } },
+    });
+    assert.equal(torchPlan(sharding(1)).gaps.length, 1);
+    const [gathered] = torchPlan(sharding(2)).gaps;
+    assert.match(say(gathered!.what), /weights gathered ahead/);
   });
 
   it('is what its schema describes', async () => {
