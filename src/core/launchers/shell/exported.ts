@@ -1,9 +1,10 @@
+import type { Place } from '../../domain/located';
 import type { Command, Evaluation } from '../../languages/shell/evaluation';
 import type { Variable } from '../../languages/shell/expand';
 import type { ScriptTexts } from '../../languages/shell/script-texts';
 import type { Settings } from './program';
 import { flatten, wordText } from '../../languages/shell/words';
-import { readLaunchFlags, settingOfWord, type Launch, type LaunchFlag } from './launch';
+import { readLaunchFlags, settingOfWord, settingsText, type Launch, type LaunchFlag } from './launch';
 
 /** Far more pieces than the variables of a script have together. */
 const maximumSteps = 50_000;
@@ -17,16 +18,21 @@ export function launchOfVariables(texts: ScriptTexts, { variables }: Evaluation,
 }
 
 /** The first command that starts `script`, with the variables that it gets and its flags; null where none does. */
-export function launchOfScript(texts: ScriptTexts, evaluation: Evaluation, { words }: Settings, script: RegExp): Launch | null {
+export function launchOfScript(texts: ScriptTexts, evaluation: Evaluation, given: Settings, script: RegExp): Launch | null {
+  const { words } = given;
   const budget = { left: maximumSteps };
+  const runs = new Map<string, { readonly launch: Launch; readonly place: Place }>();
   for (const command of evaluation.commands) {
     const flat = flatten(command.words, budget);
     if (!flat.some((word) => script.test(wordText(word) ?? ''))) continue;
     const variables = new Map([...evaluation.variables, ...givenVariables(command)]);
     const settings = variableFlags(texts, variables, (name) => words(name) !== undefined);
-    return launchWith(new Map([...settings, ...readLaunchFlags(texts, flat, { words })]));
+    const launch = launchWith(new Map([...settings, ...readLaunchFlags(texts, flat, { words })]));
+    const text = settingsText(launch.flags, given);
+    if (!runs.has(text)) runs.set(text, { launch, place: texts.placeAt(command) });
   }
-  return null;
+  const [first, ...others] = runs.values();
+  return first === undefined ? null : { ...first.launch, others: others.map(({ place }) => place) };
 }
 
 function givenVariables({ environment }: Command): readonly [string, Variable][] {
@@ -50,5 +56,5 @@ function variableFlags(
 }
 
 function launchWith(flags: ReadonlyMap<string, LaunchFlag>): Launch {
-  return { flags, program: null, isCommand: true, own: new Set(flags.keys()), isOfTorchrun: false, rest: [] };
+  return { flags, program: null, isCommand: true, own: new Set(flags.keys()), isOfTorchrun: false, rest: [], others: [] };
 }

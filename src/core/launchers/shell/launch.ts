@@ -2,7 +2,9 @@ import type { Place, TextRange } from '../../domain/located';
 import type { Command, Evaluation } from '../../languages/shell/evaluation';
 import type { ScriptTexts } from '../../languages/shell/script-texts';
 import type { LocatedFlag } from '../tables/located-flag';
+import { maximum } from '../../numbers';
 import { flagKey, flagWords } from '../megatron/megatron-flags';
+import { detectPurpose } from './purpose';
 import type { Settings } from './program';
 import { removableRange } from '../../languages/shell/whole-flag';
 import { flatten, sitePath, sliceRange, wordText, type Element, type FlatWord, type Piece } from '../../languages/shell/words';
@@ -60,6 +62,8 @@ export interface Launch {
   readonly isOfTorchrun: boolean;
   /** Words that are known only at run time and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
   readonly rest: readonly OpenWord[];
+  /** Where other commands of the script start training with other settings of the program. */
+  readonly others: readonly Place[];
 }
 
 interface OpenWord {
@@ -73,24 +77,59 @@ interface OpenWord {
  */
 export function findLaunch(texts: ScriptTexts, { commands, variables }: Evaluation, settings = megatronSettings): Launch {
   const budget = { left: maximumSteps };
-  let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), isOfTorchrun: false, rest: [] };
+  const found: Started[] = [];
+  let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), isOfTorchrun: false, rest: [], others: [] };
   let bestScore = 0;
   for (const command of commands) {
     if (isQuiet(command)) continue;
     const words = flatten(command.words, budget);
     const flags = readLaunchFlags(texts, words, settings);
     const score = [...flags.keys()].filter((key) => settings.words(key) !== undefined && !clusterFlags.has(key)).length;
+    if (score > 0) found.push({ command, words, flags, score });
     if (score <= bestScore) continue;
-    [best, bestScore] = [{ flags, ...startedProgram(words), isCommand: true, rest: openWords(texts, words) }, score];
+    [best, bestScore] = [{ flags, ...startedProgram(words), isCommand: true, rest: openWords(texts, words), others: [] }, score];
   }
-  if (bestScore > 0) return best;
+  if (bestScore > 0) return { ...best, others: otherRuns(texts, found, best.flags, settings) };
   const lists = [...variables.values()].map(({ value }): Element => ({
     start: 0,
     end: 0,
     parts: [{ kind: 'ref', start: 0, end: 0, quoted: false, value }],
   }));
   const flags = readLaunchFlags(texts, flatten(lists, budget), settings);
-  return { flags, program: null, isCommand: false, own: new Set(flags.keys()), isOfTorchrun: false, rest: [] };
+  return { flags, program: null, isCommand: false, own: new Set(flags.keys()), isOfTorchrun: false, rest: [], others: [] };
+}
+
+interface Started {
+  readonly command: Command;
+  readonly words: readonly FlatWord[];
+  readonly flags: LaunchFlags;
+  /** Settings of the program that it gives. */
+  readonly score: number;
+}
+
+/** Commands that train with other settings than the planned one; those with less than half as many do something next to it. */
+function otherRuns(texts: ScriptTexts, found: readonly Started[], planned: LaunchFlags, settings: Settings): readonly Place[] {
+  const most = maximum(found.map(({ score }) => score));
+  const runs = new Map([[settingsText(planned, settings), null as Place | null]]);
+  for (const { command, words, flags, score } of found) {
+    const text = settingsText(flags, settings);
+    if (2 * score < most || runs.has(text) || !trains(words)) continue;
+    runs.set(text, texts.placeAt(command));
+  }
+  return [...runs.values()].flatMap((place) => place ?? []);
+}
+
+/** Settings that the plan depends on, and their values: nodes of one run differ in others. */
+export function settingsText(flags: LaunchFlags, settings: Settings): string {
+  const known = [...flags].filter(([key]) => settings.words(key) !== undefined && !clusterFlags.has(key));
+  return JSON.stringify(known.map(([key, { words }]) => [key, ...words.map(({ text }) => text)]).sort());
+}
+
+/** Whether a command starts training: by the program, else by what follows the first word (`swift infer` does not). */
+function trains(words: readonly FlatWord[]): boolean {
+  const { program, own } = startedProgram(words);
+  const named = words.slice(0, 2).map((word) => wordText(word) ?? '$').join('/'); // prettier-ignore
+  return (detectPurpose(program ?? named, own) ?? 'training') === 'training';
 }
 
 /** Variables that hold flags, by their names. */

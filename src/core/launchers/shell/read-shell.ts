@@ -36,7 +36,7 @@ import type { ShellProgram } from './program';
 import { isOfSystem, notFollowedRemarks } from './not-followed';
 import { scriptTexts, type ScriptTexts } from '../../languages/shell/script-texts';
 import { withTemplateVariables } from './templates';
-import { conditionalRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
+import { conditionalRemarks, otherRunRemarks, unknownRemarks, unknownVariables } from './shell-remarks';
 import type { ShellNode, ShellParser } from '../../languages/shell/parser';
 import { isJson, optimizerOfDeepSpeed, readShardingFacts } from '../deepspeed/trainer-files';
 import { sentence } from '../../sentence';
@@ -79,7 +79,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     return launcherFile(
       texts,
       original,
-      { flags, program: null, isCommand: true, own: new Set(flags.keys()), isOfTorchrun: false, rest: [] },
+      { flags, program: null, isCommand: true, own: new Set(flags.keys()), isOfTorchrun: false, rest: [], others: [] },
       {},
       [],
     );
@@ -95,6 +95,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
   const remarks = [
+    ...otherRunRemarks(launch),
     ...conditionalRemarks(texts, flags, evaluation),
     ...notFollowedRemarks(texts, { ...launch, flags }, evaluation),
     ...written.flatMap((found) => found?.remarks ?? []),
@@ -214,7 +215,7 @@ function fileOfProgram(
     text,
     place: earliestPlace(places) ?? fileStart(file),
     purpose,
-    remarks: purpose === 'training' ? [...notes, ...remarks] : [],
+    remarks: purpose === 'training' ? [...notes, ...otherRunRemarks(launch), ...remarks] : [],
     placeholders: [],
     ...(!isCommand && { isPart: true as const }),
     ...own,

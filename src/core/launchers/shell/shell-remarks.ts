@@ -2,7 +2,7 @@ import type { Finding } from '../../findings';
 import type { TextRange } from '../../domain/located';
 import { printable } from '../../text';
 import type { Evaluation } from '../../languages/shell/evaluation';
-import { readLaunchFlags, type LaunchFlag, type LaunchFlags } from './launch';
+import { readLaunchFlags, type Launch, type LaunchFlag, type LaunchFlags } from './launch';
 import { flagWords } from '../megatron/megatron-flags';
 import { isOfTokenizer } from '../tables/tokenizers';
 import { isOfTemplate } from './templates';
@@ -71,6 +71,25 @@ export function conditionalRemarks(texts: ScriptTexts, flags: LaunchFlags, { may
     for (const [key, flag] of knownFlags(readLaunchFlags(texts, words))) if (!isSame(flags.get(key), flag)) add(condition, flag);
   }
   return [...names.values()].map(({ condition, flags: found }) => remark(texts, condition, [...found.values()]));
+}
+
+/** That a script starts more than the run that is planned, at the first of the others. */
+export function otherRunRemarks({ others }: Launch): readonly Finding[] {
+  const [place] = others;
+  if (place === undefined) return [];
+  return [
+    {
+      code: 'launch-one-of-several',
+      severity: 'information',
+      place,
+      message:
+        others.length === 1
+          ? sentence`This command starts another run than the planned one`
+          : sentence`This command and ${others.length - 1} more start other runs than the planned one`,
+      remedy: sentence`put it into a script of its own to plan it`,
+      fixes: [],
+    },
+  ];
 }
 
 function isSame(a: LaunchFlag | undefined, b: LaunchFlag): boolean {
