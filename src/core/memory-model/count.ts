@@ -20,7 +20,7 @@ import { keepsBlocks, nonAllocatorBytes, limitsOn, reservedAt } from './reserved
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../records';
-import { fragmentation, marginBecause, stageFits, usablePeakBytes } from './verdict';
+import { fragmentation, marginBecause, stageFits } from './verdict';
 import { maximum } from '../numbers';
 
 /**
@@ -41,14 +41,14 @@ export function countMemory(
 ): MemoryProfile {
   const { chunks, stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
   const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
-  const { capacityBytes = 0, usableBytes = 0 } = tightestStage(stages) ?? {};
+  const limits = tightestStage(stages) ?? { capacityBytes: 0, usableBytes: 0 };
   return {
     runtime: runtimeProfile(inputs.training).name,
     stages,
     chunks,
-    capacityBytes,
-    marginBytes: capacityBytes - usableBytes,
-    marginBecause: marginBecause(capacityBytes, usableBytes),
+    capacityBytes: limits.capacityBytes,
+    marginBytes: limits.capacityBytes - limits.usableBytes,
+    marginBecause: marginBecause(limits),
   };
 }
 
@@ -165,7 +165,7 @@ export function passMemory(
     backwardWeight: ofChunks(({ keptForWeights }) => -keptForWeights),
     limit: Float64Array.from(contentsOfStages, (contents, stage) => {
       const most = working.reduce((bytes, own, chunk) => (stageOfChunk[chunk] === stage ? Math.max(bytes, own) : bytes), 0);
-      return usablePeakBytes(gpuCapacity(gpuMemory, stage), nonAllocatorBytes(inputs)) - totalBytes(staticBytes(inputs, contents)) - most;
+      return limitsOn(inputs, gpuCapacity(gpuMemory, stage)).usableBytes - totalBytes(staticBytes(inputs, contents)) - most;
     }),
   };
 }

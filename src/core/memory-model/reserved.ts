@@ -24,15 +24,19 @@ const segmentBytes = 22 * 2 ** 20;
 /** What makes PyTorch's allocator grow and join its segments, so that next to nothing of what it reserves is lost. */
 export const expandableSegments = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
 
+/** Whether the allocator grows its segments: as the files set it, else as the runtime's launcher does (TorchTitan's does). */
+function growsSegments({ training }: Pick<MemoryInputs, 'training'>): boolean {
+  return training.expandableSegments ?? runtimeProfile(training).id === 'torchtitan';
+}
+
 /**
- * Whether stages do not fit, but would if fragmentation cost no memory, which `expandableSegments` nearly achieves. False under a runtime
- * whose launcher sets it.
+ * Whether stages do not fit, but would if fragmentation cost no memory, which `expandableSegments` nearly achieves. False where it is set.
  */
 export function overflowsByFragmentation(
   inputs: LimitInputs,
   stages: readonly Pick<StageMemory, 'peakBytes' | 'capacityBytes' | 'usableBytes'>[],
 ): boolean {
-  if (runtimeProfile(inputs.training).id === 'torchtitan') return false;
+  if (growsSegments(inputs)) return false;
   const outsideBytes = nonAllocatorBytes(inputs) + segmentBytes;
   return (
     stages.some(({ peakBytes, usableBytes }) => peakBytes > usableBytes) &&
@@ -45,7 +49,7 @@ export function overflowsByFragmentation(
  * @param atHead the unit whose head's backward makes that peak; null where another operation does.
  */
 export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: number, atHead: WorkUnit | null): number {
-  const usual = (1 + fragmentation) * bytes;
+  const usual = growsSegments(inputs) ? bytes + segmentBytes : (1 + fragmentation) * bytes;
   const sharded = gatherBuffers(inputs, stage) + (atHead === null ? 0 : lossBlocks(inputs, stage, atHead));
   switch (runtimeProfile(inputs.training).id) {
     case 'megatron':
@@ -53,22 +57,24 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
     case 'ddp':
       return usual;
     case 'deepspeed':
-      return usual + zeroBlocks(inputs, trainedParameters(inputs, stage), embeddingBackwardBytes(inputs, stage));
+      // with segments that grow, blocks of other moments join
+      return growsSegments(inputs)
+        ? usual
+        : usual + zeroBlocks(inputs, trainedParameters(inputs, stage), embeddingBackwardBytes(inputs, stage));
+    // buffers of other streams have segments of their own, which grow, too
     case 'fsdp1':
-      return usual + sharded;
-    // its launcher sets expandable_segments:True: blocks grow and join
     case 'torchtitan':
-      return bytes + segmentBytes + sharded;
+      return usual + sharded;
   }
 }
 
 /**
  * Whether blocks of other moments are counted one by one and stay in segments of their own, which only fall free as wholes: those of
- * DeepSpeed and FSDP1. TorchTitan's launcher sets expandable segments.
+ * DeepSpeed and of FSDP, where segments do not grow.
  */
-export function keepsBlocks({ training }: Pick<MemoryInputs, 'training'>): boolean {
-  const { id } = runtimeProfile(training);
-  return id === 'deepspeed' || id === 'fsdp1';
+export function keepsBlocks(inputs: Pick<MemoryInputs, 'training'>): boolean {
+  const { id } = runtimeProfile(inputs.training);
+  return (id === 'deepspeed' || id === 'fsdp1' || id === 'torchtitan') && !growsSegments(inputs);
 }
 
 /**
@@ -98,7 +104,14 @@ type LimitInputs = Pick<MemoryInputs, 'training' | 'layout'>;
  * What a GPU has, what fits it and what may run on it, bytes: see `StageMemory`. Plans, searches, figures and plots take the limit from
  * here, each for the layout that it is about.
  */
-export function limitsOn(inputs: LimitInputs, capacityBytes: number): Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'mostBytes'> {
+export function limitsOn(
+  inputs: LimitInputs,
+  capacityBytes: number,
+): Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'mostBytes' | 'growsSegments'> {
+  if (inputs.training.expandableSegments === true) {
+    const bytes = Math.max(0, capacityBytes - nonAllocatorBytes(inputs) - segmentBytes);
+    return { capacityBytes, usableBytes: bytes, mostBytes: bytes, growsSegments: true };
+  }
   const usableBytes = usablePeakBytes(capacityBytes, nonAllocatorBytes(inputs));
   return { capacityBytes, usableBytes, mostBytes: mostUsable(inputs, capacityBytes) };
 }

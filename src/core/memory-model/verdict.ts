@@ -19,8 +19,14 @@ export const fragmentation = 0.05;
  */
 const leastFragmentation = 0.01;
 
+type MarginInputs = Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'growsSegments'>;
+
 /** Why this margin of a GPU's memory is kept free. */
-export function marginBecause(capacityBytes: number, usableBytes: number): Sentence {
+export function marginBecause({ capacityBytes, usableBytes, growsSegments }: MarginInputs): Sentence {
+  if (growsSegments === true) {
+    const kept = formatBytes(capacityBytes - usableBytes);
+    return sentence`${kept} for the CUDA context and NCCL buffers; expandable segments leave next to no fragmentation`;
+  }
   const kept = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
   return sentence`${kept} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;
 }
@@ -42,7 +48,8 @@ export function mostPeakBytes(capacityBytes: number, outsideBytes: number): numb
  * A stage's peak, the usable bytes of its GPU (absent: the usual share), the most that may run (absent: the usable bytes), and what the
  * allocator has to give back (absent: nothing).
  */
-type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & Partial<Pick<StageMemory, 'usableBytes' | 'mostBytes' | 'crowdedBytes'>>;
+type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> &
+  Partial<Pick<StageMemory, 'usableBytes' | 'mostBytes' | 'crowdedBytes' | 'growsSegments'>>;
 
 /** Whether a stage's peak stays within the usable memory of its GPU. */
 export function stageFits({ peakBytes, capacityBytes, usableBytes = usablePeakBytes(capacityBytes) }: Limited): boolean {
@@ -73,6 +80,8 @@ export interface MemoryVerdict {
   readonly peakBytes: number;
   readonly usableBytes: number;
   readonly capacityBytes: number;
+  /** A file sets that its allocator grows its segments. */
+  readonly growsSegments?: true;
   /** `usableBytes - peakBytes`: negative where it does not fit. */
   readonly roomBytes: number;
 }
@@ -97,7 +106,16 @@ export function verdictOfPeak({
  */
 export function memoryVerdict({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
   const deciding = (fitsMemory({ stages }) ? mostCrowdedStage(stages) : undefined) ?? tightestStage(stages);
-  const { stage = 0, peakBytes = 0, capacityBytes = 0, usableBytes = 0, mostBytes = 0, crowdedBytes = 0, gpu } = deciding ?? {};
+  const {
+    stage = 0,
+    peakBytes = 0,
+    capacityBytes = 0,
+    usableBytes = 0,
+    mostBytes = 0,
+    crowdedBytes = 0,
+    growsSegments,
+    gpu,
+  } = deciding ?? {};
   return verdictOfPeak({
     peakBytes,
     capacityBytes,
@@ -106,6 +124,7 @@ export function memoryVerdict({ stages }: Pick<MemoryProfile, 'stages'>): Memory
     crowdedBytes,
     stage,
     stages: stages.length,
+    ...(growsSegments === true && { growsSegments }),
     ...(gpu === undefined ? {} : { gpu }),
   });
 }
@@ -152,7 +171,8 @@ export function verdictSentence(verdict: MemoryVerdict): Sentence {
 }
 
 /** What usable means: `4.8 GiB of 79.6 GiB GPU memory is kept free: 1 GiB for the CUDA context ...`. */
-export function limitText({ capacityBytes, usableBytes }: Pick<MemoryVerdict, 'capacityBytes' | 'usableBytes'>): Sentence {
-  const reason = marginBecause(capacityBytes, usableBytes);
+export function limitText(verdict: MarginInputs): Sentence {
+  const { capacityBytes, usableBytes } = verdict;
+  const reason = marginBecause(verdict);
   return sentence`${formatBytes(capacityBytes - usableBytes)} of ${formatBytes(capacityBytes)} GPU memory is kept free: ${reason}`;
 }

@@ -91,6 +91,11 @@ export const memory = {
     type: integer(1, 1e12),
     meaning: sentence`Parameters that DeepSpeed's stage 3 updates at a time, which its step copies or swaps.`,
   },
+  /** PyTorch's `expandable_segments`; absent: as the runtime's launcher sets it. */
+  expandableSegments: {
+    type: boolean,
+    meaning: sentence`PyTorch's allocator grows its segments (expandable_segments): next to no memory is lost to fragmentation.`,
+  },
   /** The device, as of the optimizer. */
   offloadParameters: { read: text, meaning: sentence`Where weights are offloaded to. They cross the GPU's link for every layer.` },
 } as const satisfies SettingTable;

@@ -8,6 +8,7 @@ import { maximumConfigSize, fileStart } from '../../languages/json/document';
 import type { ComposingReader, Composition } from '../composition';
 import { ownLayer, upwards, type Base, type Layer } from '../../languages/layers';
 import { argumentWords } from '../../languages/shell/words';
+import { allocatorFacts } from './allocator';
 import { clusterOfScheduler, scriptEnvironment } from './batch-header';
 import { evaluate } from '../../languages/shell/evaluate';
 import { loraFlags } from '../tables/adapters';
@@ -90,7 +91,11 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
   const evaluation = evaluate(texts, root, scriptEnvironment(text), { parse: parser.parse, sourced });
   const other = findShellProgram(text);
-  if (other !== undefined) return fileOfProgram(other, texts, layers, readLaunch(other, texts, evaluation), syntaxRemarks(file, root));
+  const environment = allocatorFacts(texts, evaluation);
+  if (other !== undefined) {
+    const read = fileOfProgram(other, texts, layers, readLaunch(other, texts, evaluation), syntaxRemarks(file, root));
+    return { ...read, facts: { ...environment, ...read.facts } };
+  }
   const launch = findLaunch(texts, evaluation);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
@@ -104,7 +109,13 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const jsonFiles = layers.slice(0, -1).filter(isJson);
   const ofJson = jsonFiles.map((layer) => ({ ...readShardingFacts(layer), ...optimizerOfDeepSpeed(layer) }));
   const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
-  return launcherFile(texts, original, { ...launch, flags }, { ...oneNode({ ...launch, flags }, text), ...ofDocuments }, remarks);
+  return launcherFile(
+    texts,
+    original,
+    { ...launch, flags },
+    { ...oneNode({ ...launch, flags }, text), ...environment, ...ofDocuments },
+    remarks,
+  );
 }
 
 /** What a script hands to a program: the flags of its command, or variables. */

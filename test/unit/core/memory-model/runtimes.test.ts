@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { countMemory } from '../../../../src/core/memory-model/count';
 import { optimizerStepBytes, staticBytes } from '../../../../src/core/memory-model/static';
 import type { StageMemory } from '../../../../src/core/memory-model/profile';
-import { limitsOn, nonAllocatorBytes } from '../../../../src/core/memory-model/reserved';
+import { limitsOn, nonAllocatorBytes, overflowsByFragmentation } from '../../../../src/core/memory-model/reserved';
 import { fitsMemory, mayFit, memoryVerdict, verdictText, verdictWord } from '../../../../src/core/memory-model/verdict';
 import { blocksFor } from '../../../../src/core/memory-model/zero';
 import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
@@ -125,6 +125,31 @@ describe('memory by the framework', () => {
       const { fits, tight, crowdedBytes } = verdictUnder(runtime);
       assert.deepEqual([fits, tight, crowdedBytes], [true, false, 0], runtime);
     }
+  });
+
+  it('keeps nothing free for fragmentation where a file sets expandable segments, and no blocks of other moments', () => {
+    const [schedule, capacity] = [generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [8] }], 1)), 80 * 2 ** 30];
+    for (const runtime of ['megatron', 'deepspeed', 'fsdp1', 'ddp', 'torchtitan'] as const) {
+      const under = (set: Partial<TrainingSpec>) => {
+        const inputs = at({ runtime, zeroStage: 1, globalBatch: 8, ...set }, { data: 8 });
+        const [whole] = countMemory(inputs, schedule, [{ layers: 4, first: true, last: true }], capacity).stages as [StageMemory];
+        return { ...whole, room: capacity - nonAllocatorBytes(inputs) };
+      };
+      const [grown, fixed] = [under({ expandableSegments: true }), under({ expandableSegments: false })];
+      const segment = grown.room - grown.usableBytes;
+      assert.equal(segment, 22 * 2 ** 20, runtime);
+      assert.ok(Math.abs(fixed.usableBytes - fixed.room / 1.05) < 1, runtime);
+      assert.ok(grown.reservedBytes < fixed.reservedBytes, runtime);
+      assert.equal(grown.crowdedBytes, 0, runtime);
+      assert.equal(grown.peakBytes, fixed.peakBytes, runtime);
+    }
+  });
+
+  it('advises expandable segments where they are not set, and not where they are', () => {
+    const inputs = (set: Partial<TrainingSpec>) => at({ runtime: 'megatron', ...set }, {});
+    const stage = { capacityBytes: 80 * 2 ** 30, usableBytes: 75 * 2 ** 30, peakBytes: 76 * 2 ** 30 };
+    assert.equal(overflowsByFragmentation(inputs({}), [stage]), true);
+    assert.equal(overflowsByFragmentation(inputs({ expandableSegments: true }), [stage]), false);
   });
 
   it('takes a block for each request that no free block holds', () => {
