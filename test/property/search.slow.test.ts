@@ -10,7 +10,7 @@ import { scheduleKey, sizesKey } from '../../src/core/layout-search/candidate-gr
 import { bestFirst, keptSizes } from '../../src/core/layout-search/search';
 import { planningAnyway, solvedAnyway } from '../../src/core/layout-search/search-budget';
 import { candidateGroups } from '../../src/core/layout-search/space';
-import type { SearchProblem } from '../../src/core/layout-search/search-problem';
+import { sameTime, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { searchKeys, type SearchKey } from '../../src/core/domain/layout-choices';
 import { workFor } from '../../src/core/schedules/zero-bubble/automatic-search';
 import { runsStacks } from '../../src/core/planner/refusals';
@@ -212,6 +212,34 @@ describe('best-first search', () => {
     assert.ok(exact > 0.9 * problems, `fronts of ${exact} problems`);
     const rare = namedSchedules.filter((schedule) => (seen.get(schedule) ?? 0) <= problems / 20);
     assert.deepEqual(rare, [], 'met too rarely: another list of schedules draws other problems, so draw with another seed');
+  });
+
+  it('finds the same best, bound and ties without tables, with fewer predictions', () => {
+    const fixedOrders = namedSchedules.filter((name) => !scheduleKind(name).sliced && !scheduleKind(name).planned);
+    let [evaluated, evaluatedShort] = [0, 0];
+    fc.assert(
+      fc.property(problem, (drawn) => {
+        const problem = small(drawn);
+        for (const asked of [problem, { ...problem, schedules: fixedOrders }]) {
+          fc.pre(!candidateGroups(asked).next().done);
+          const evaluator = createEvaluator(asked.request);
+          const [whole, short] = [bestFirst(asked, {}, evaluator), bestFirst(asked, { tables: false }, evaluator)];
+          assert.deepEqual(short.best && pair(short.best), whole.best && pair(whole.best));
+          assert.deepEqual([short.lowerBoundMs, short.counts.families], [whole.lowerBoundMs, whole.counts.families]);
+          const nearMs = sameTime * (whole.best?.iterationMs ?? Infinity);
+          const near = (found: readonly Predicted[]) => found.filter(({ iterationMs }) => iterationMs <= nearMs).map(pair);
+          assert.deepEqual(near(short.paretoFront), near(whole.paretoFront));
+          assert.deepEqual(near([...short.perSchedule.values()]).sort(), near([...whole.perSchedule.values()]).sort());
+          const sizes = ({ perSizes }: typeof whole) => perSizes.slice(0, 4).map(pair);
+          assert.deepEqual(sizes(short), sizes(whole));
+          if (asked === problem) continue;
+          evaluated += whole.counts.evaluated;
+          evaluatedShort += short.counts.evaluated;
+        }
+      }),
+      { numRuns: problems, seed: 15 },
+    );
+    assert.ok(evaluatedShort < 0.9 * evaluated, `${evaluatedShort} predicted without tables, ${evaluated} with`);
   });
 
   for (const schedule of searched.filter(hasGroupsOrCopies))

@@ -43,7 +43,7 @@ export async function planNamed(line: Line, wanted: AskedPlan, terminal: Termina
     const chosen = await plannedChoice(config, asked.defaults, { ...options, own, choice }, terminal);
     return planAnswer(chosen.planned, texts, { own: chosen.settings, used, all: isAll });
   }
-  if (isSearch) return searchAnswer(config, asked.defaults, { ...options, own, all: isAll, line }, terminal);
+  if (isSearch) return searchAnswer(config, asked.defaults, { ...options, own, all: isAll, tables: isAll || line.json, line }, terminal);
   const planned = await planNearby(config, asked.defaults, terminal.status, isAll || line.json || loss !== null);
   if (loss === null) return planAnswer(planned, texts, { own, used, all: isAll, line });
   return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);

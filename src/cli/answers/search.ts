@@ -48,6 +48,8 @@ interface SearchingOptions {
   readonly improvements: boolean;
   /** Searched though FILE sets them; null: as is usual of such a file. */
   readonly free: readonly SearchKey[] | null;
+  /** The tables of the answer whole, as usual; `false`: only what is near the best. */
+  readonly tables?: boolean;
   /** Settings that the command line gives. */
   readonly own?: PlanSettings;
 }
@@ -114,7 +116,7 @@ export async function searchLayouts(
   try {
     const { found } = await readProfiles(profilesFolder(run.file));
     const problem = toSearchProblem(run, resolveRun(run, defaults, found), options.free);
-    return answerSearch(problem, { improvements: options.improvements }, { signal: watcher.signal, onUpdate: reporter(watcher) });
+    return answerSearch(problem, options, { signal: watcher.signal, onUpdate: reporter(watcher) });
   } catch (error) {
     throw placed(error, run, () => runFindings(run, null));
   }

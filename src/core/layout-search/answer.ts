@@ -10,6 +10,8 @@ import type { Sentence } from '../sentence';
 export interface SearchExtras {
   /** Also what would help most: a search of its own for each change. */
   readonly improvements: boolean;
+  /** Left out or `true`: the tables of the answer whole; `false`: as `SearchOptions`, with the same best and proof. */
+  readonly tables?: boolean | undefined;
 }
 
 /** Progress of a search. Plain data that crosses threads. */
@@ -33,10 +35,10 @@ export type SearchUpdate =
  */
 export function answerSearch(
   problem: SearchProblem,
-  { improvements }: SearchExtras,
+  { improvements, tables }: SearchExtras,
   { signal, onUpdate }: { readonly signal?: CancelSignal; readonly onUpdate?: (update: SearchUpdate) => void } = {},
 ): SearchResult {
-  const result = searchLayouts(problem, { signal, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
+  const result = searchLayouts(problem, { signal, tables, onProgress: (at) => onUpdate?.({ kind: 'searching', ...at }) });
   if (!improvements) return result;
   onUpdate?.({ kind: 'found', result });
   const changes = whatIfs(problem, result);

@@ -54,24 +54,33 @@ export function scheduleChoices(problem: SearchProblem, sizes: Sizes, microBatch
 export type SchedulePhase = 'usual' | 'others' | 'slices' | 'planned';
 
 /** A part of a search. */
-interface Phase {
+interface SearchPart {
   readonly phase: SchedulePhase;
   readonly problem: SearchProblem;
 }
 
 /** The parts of a problem by schedule and slices, in the order in which they are searched. */
-export function searchPhases(problem: SearchProblem): readonly Phase[] {
+export function searchPhases(problem: SearchProblem): readonly SearchPart[] {
   const asked = fixedSchedule(problem);
   const names = asked === null ? searchedSchedules(problem) : [asked];
-  const part = (phase: SchedulePhase, among: readonly ScheduleName[]): Phase[] =>
+  const part = (phase: SchedulePhase, among: readonly ScheduleName[]): SearchPart[] =>
     among.length === 0 ? [] : [{ phase, problem: { ...problem, among, slicesAre: phase === 'slices' ? 'solved' : 'equal' } }];
-  const ofPhase = (phase: SchedulePhase): Phase[] =>
+  const ofPhase = (phase: SchedulePhase): SearchPart[] =>
     part(
       phase,
       names.filter((name) => schedulePhase(name) === phase),
     );
   const sliced = names.filter((name) => scheduleKind(name).sliced);
   return [...ofPhase('usual'), ...ofPhase('others'), ...part('slices', problem.slicesAre === 'equal' ? [] : sliced), ...ofPhase('planned')];
+}
+
+/**
+ * Whether no schedule of the parts cuts sequences or plans its order. Then no layout takes of what others may use up
+ * (`createSearchBudget`), and none is solved for in finer units afterwards, so that which others are predicted does not change what is
+ * found of it.
+ */
+export function hasOnlyFixedOrders(parts: readonly SearchPart[]): boolean {
+  return parts.every(({ problem: { among = [] } }) => among.every((name) => !scheduleKind(name).sliced && !scheduleKind(name).planned));
 }
 
 function schedulePhase(name: ScheduleName): SchedulePhase {

@@ -6,11 +6,11 @@ import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
 import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
 import type { SearchPoint } from './known';
-import { hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
+import { hasOnlyFixedOrders, hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
 import { scheduleKey, sizesKey, type CandidateGroup } from './candidate-group';
 import { createBoundErrors, createSearchBudget, finerUnitsGain, isDrained, type ResultsImproved } from './search-budget';
-import { heldToMeasured, type SearchProblem } from './search-problem';
+import { heldToMeasured, sameTime, type SearchProblem } from './search-problem';
 
 /**
  * How far a search is. At its end each group was opened or ruled out, each layout of an opened one ruled out, simulated or skipped:
@@ -49,6 +49,11 @@ export interface SearchOptions {
   readonly onProgress?: ((progress: SearchProgress) => void) | undefined;
   /** Find the fastest layout only: no Pareto front, no others. */
   readonly bestOnly?: boolean;
+  /**
+   * `false`: the Pareto front and the fastest of schedules only as far as they may tie with the best (`sameTime`), and the fastest of fewer
+   * sizes, where every layout is predicted by itself (`hasOnlyFixedOrders`). Elsewhere, and left out, all of them whole.
+   */
+  readonly tables?: boolean | undefined;
   /** Skip layouts that are not faster. */
   readonly belowMs?: number;
 }
@@ -78,6 +83,8 @@ export interface SearchOutcome {
 
 /** Sizes of parallel groups whose best is kept. */
 export const keptSizes = 8;
+/** The same without tables: of an answer that shows three next to the best. */
+const keptSizesWithoutTables = 4;
 /** The bound of a cut is below that of its group by no more than sums are rounded. */
 const rounding = 1e-9;
 /** Nodes between two polls of the signal: far below 50 ms of work. */
@@ -95,9 +102,10 @@ const nodesBetweenReports = 4096;
  */
 export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, evaluator = createEvaluator(asked.request)): SearchOutcome {
   const problem = heldToMeasured(asked);
-  const { signal, onProgress, bestOnly = false, belowMs = Infinity } = options;
+  const { signal, onProgress, bestOnly = false, tables = true, belowMs = Infinity } = options;
   const open = createQueue<CandidateGroup | SearchPoint>();
-  const kept = keeper(bestOnly);
+  const phases = searchPhases(problem);
+  const kept = keeper(bestOnly ? 'best' : tables || !hasOnlyFixedOrders(phases) ? 'tables' : 'ties');
   const counts = { families: 0, opened: 0, considered: 0, bounded: 0, overMemory: 0, evaluated: 0, tooLarge: 0, planned: 0 };
   const bounds = new WeakMap<CandidateGroup, Bound>();
   const excluded = new Map<string, Excluded>();
@@ -176,7 +184,6 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
 
   throwIfCancelled(signal);
   const skipping = createSkipping(evaluator, counts, poll);
-  const phases = searchPhases(problem);
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
@@ -215,7 +222,7 @@ function keptLayouts(kept: ReturnType<typeof keeper>): Pick<SearchOutcome, 'best
   return {
     best: kept.best(),
     paretoFront: kept.paretoFront(),
-    perSchedule: kept.perSchedule,
+    perSchedule: kept.shownPerSchedule(),
     perSizes: kept.perSizes(),
     sliced: kept.sliced(),
   };
@@ -289,7 +296,7 @@ function isPreferred(a: Predicted, b: Predicted | undefined): boolean {
 }
 
 /** What has been found so far, and whether a bound could still add to it. */
-function keeper(bestOnly: boolean) {
+function keeper(wants: 'best' | 'ties' | 'tables') {
   const front = paretoFront<Predicted>();
   const perSchedule = new Map<string, Predicted>();
   const bySizes = new Map<string, Predicted>();
@@ -297,16 +304,20 @@ function keeper(bestOnly: boolean) {
   let best: Predicted | null = null;
   /** Time of the slowest of the kept sizes. */
   let slowestKeptMs = Infinity;
-  const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, keptSizes);
+  const sizes = wants === 'ties' ? keptSizesWithoutTables : keptSizes;
+  const ranked = (): Predicted[] => [...bySizes.values()].sort((a, b) => a.iterationMs - b.iterationMs).slice(0, sizes);
+  const isShown = ({ iterationMs }: Bound): boolean => wants === 'tables' || iterationMs <= sameTime * (best?.iterationMs ?? Infinity);
 
   const mayImprove = (group: CandidateGroup, bound: Bound, wanted: ResultsImproved): boolean => {
     if (best === null || isBetter(bound, best)) return true;
-    if (bestOnly) return false;
-    const ofSchedule = perSchedule.get(scheduleKey(group));
-    if (wanted === 'fastest') return ofSchedule === undefined;
-    if (isBetter(bound, ofSchedule)) return true;
-    if (wanted === 'schedule') return false;
-    if (!front.dominates(bound)) return true;
+    if (wants === 'best') return false;
+    if (isShown(bound)) {
+      const ofSchedule = perSchedule.get(scheduleKey(group));
+      if (wanted === 'fastest') return ofSchedule === undefined;
+      if (isBetter(bound, ofSchedule)) return true;
+      if (wanted === 'schedule') return false;
+      if (!front.dominates(bound)) return true;
+    }
     return bound.iterationMs <= slowestKeptMs && isBetter(bound, bySizes.get(sizesKey(group)));
   };
   const add = (found: Predicted): boolean => {
@@ -317,7 +328,7 @@ function keeper(bestOnly: boolean) {
       [bySizes, sizesKey(found.point)],
     ] as const)
       if (isPreferred(found, map.get(key))) map.set(key, found);
-    slowestKeptMs = ranked()[keptSizes - 1]?.iterationMs ?? Infinity;
+    slowestKeptMs = ranked()[sizes - 1]?.iterationMs ?? Infinity;
     if (!isPreferred(found, best ?? undefined)) return false;
     best = found;
     return true;
@@ -327,8 +338,9 @@ function keeper(bestOnly: boolean) {
     add,
     mayImprove,
     perSchedule,
+    shownPerSchedule: (): ReadonlyMap<string, Predicted> => new Map([...perSchedule].filter(([, each]) => isShown(each))),
     sliced: bySpeed,
-    paretoFront: front.entries,
+    paretoFront: (): readonly Predicted[] => front.entries().filter(isShown),
     perSizes: ranked,
     best: (): Predicted | null => best,
   };

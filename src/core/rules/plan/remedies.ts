@@ -275,10 +275,14 @@ function fewestRecomputed(request: PlanRequest, chosen: Candidate): TriedChange 
 function fitsAfter(change: TriedChange, chosen: Candidate): boolean {
   const { request, sets } = change;
   const { model, training, layout, cluster } = request;
-  if (scheduleKind(chosen.schedule).sliced && sets.some(([key]) => key === 'training.microBatch')) return false;
+  const isSliced = scheduleKind(chosen.schedule).sliced;
+  if (isSliced && sets.some(([key]) => key === 'training.microBatch')) return false;
+  const operations = (units: number): number => 2 * units * layout.pipeline * chosen.chunksPerStage;
+  // counted before anything of that length is made
+  if (!isSliced && operations(training.globalBatch / layout.data / training.microBatch) > mostTriedOperations) return false;
   const scheme = schemeAfter(change, chosen.schedule, chosen.scheme);
   const units = scheme.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  if (2 * units * layout.pipeline * chosen.chunksPerStage > mostTriedOperations) return false;
+  if (operations(units) > mostTriedOperations) return false;
   const memory = peakMemory({ model, training, layout }, chosen.schedule, scheme, stageGpuMemory(cluster, layout));
   return memory !== null && fitsMemory(memory);
 }

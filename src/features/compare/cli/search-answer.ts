@@ -26,7 +26,7 @@ export async function comparedSearchAnswer(
   texts: Texts,
 ): Promise<Answer> {
   const run = requireRun(config);
-  const { request, launched, best } = await searchLayouts(config, defaults, { improvements: false, free }, watcher);
+  const { request, launched, best } = await searchLayouts(config, defaults, { improvements: false, tables: false, free }, watcher);
   const asked = {
     own: launched === null ? request : toPlanRequest(request, launched),
     best: toPlanRequest(request, best),

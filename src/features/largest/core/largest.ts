@@ -252,7 +252,11 @@ function planSize(run: Run, { pins }: Sizes, { defaults, found, isSearched = fal
   requireAllGpus(request);
   if (!isSearched) return planned(request, [], signal);
   const searched = freeNames.layout.filter((key) => !pins.includes(key));
-  const result = answerSearch(toSearchProblem(run, request, searched), { improvements: false }, { ...(signal && { signal }) });
+  const result = answerSearch(
+    toSearchProblem(run, request, searched),
+    { improvements: false, tables: false },
+    { ...(signal && { signal }) },
+  );
   const sets = settingTexts(Object.entries(settingsOfFound(result, result.best, {})));
   return planned(toPlanRequest(result.request, result.best), sets, signal);
 }

@@ -39,7 +39,8 @@ export async function whereAnswer(line: Line, asked: Asked, terminal: Terminal, 
   const tokens = run.training.tokens?.value ?? null;
   const { planned, unplanned } = await planMachines(run, machines, {
     free: asked.free,
-    search: (placed, free) => searchLayouts({ ...config, run: placed }, line.defaults, { improvements: false, free }, terminal),
+    search: (placed, free) =>
+      searchLayouts({ ...config, run: placed }, line.defaults, { improvements: false, tables: false, free }, terminal),
     onMachine: ({ name }, index) => terminal.status(`planning on ${name}, ${index + 1} of ${machines.length}`),
   });
   const ranked = rankMachines(planned, (machine) => gpuHourPrice(prices, machine), { tokens, budget: asked.budget, days: asked.days });
