@@ -94,7 +94,7 @@ export const memory = {
   /** PyTorch's `expandable_segments`; absent: as the runtime's launcher sets it. */
   expandableSegments: {
     type: boolean,
-    meaning: sentence`PyTorch's allocator grows its segments (expandable_segments): next to no memory is lost to fragmentation.`,
+    meaning: sentence`PyTorch's allocator grows its segments (expandable_segments): it loses little to fragmentation.`,
   },
   /** The device, as of the optimizer. */
   offloadParameters: { read: text, meaning: sentence`Where weights are offloaded to. They cross the GPU's link for every layer.` },
