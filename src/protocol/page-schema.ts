@@ -25,6 +25,7 @@ export const pageCommands = [
   'terapipe.profile',
   'terapipe.cancelProfile',
   'terapipe.importProfile',
+  'terapipe.runHere',
   'terapipe.searchLayout',
   'terapipe.cancelSearch',
   'terapipe.compareWith',

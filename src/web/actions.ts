@@ -143,6 +143,7 @@ const commands: Readonly<Record<CommandMessage['command'], Command | null>> = {
   'terapipe.profile': null,
   'terapipe.cancelProfile': null,
   'terapipe.importProfile': null,
+  'terapipe.runHere': null,
   'terapipe.changeKeys': null,
 };
 

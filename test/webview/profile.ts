@@ -65,7 +65,8 @@ export const profileCases: readonly Case[] = [
       assert.equal(await panel.locator('vscode-button').locator('visible=true').count(), 1);
       await panel.getByRole('button', { name: 'Profile on this GPU' }).click();
       await panel.getByRole('button', { name: 'Import measured times' }).click();
-      assert.deepEqual(await commandsOf(open), ['terapipe.profile', 'terapipe.importProfile']);
+      await panel.getByRole('button', { name: 'Profile with PyTorch' }).click();
+      assert.deepEqual(await commandsOf(open), ['terapipe.profile', 'terapipe.importProfile', 'terapipe.runHere']);
       return undefined;
     },
   },

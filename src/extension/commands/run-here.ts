@@ -1,28 +1,34 @@
 import { totalmem } from 'node:os';
+import path from 'node:path';
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { torchFolder } from '../../core/export/torch/folder';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import type { TorchPlan } from '../../core/export/torch/schema';
 import { formatBytes } from '../../core/format';
+import { profileMismatch } from '../../core/measured-profile/match';
 import { sum } from '../../core/numbers';
-import { counted, sentence } from '../../core/sentence';
+import type { PlanRequest } from '../../core/domain/request';
+import { counted, say, sentence } from '../../core/sentence';
+import { readProfile } from '../../profiler/store';
 import { inert } from '../platform/inert';
 import { chosenPython } from '../platform/settings';
 import { showInformationMessage, showQuickPick, showWarningMessage, withProgress } from '../platform/ui';
 import { askRunFolder, writeRun } from './export-torch';
 import { findTorch, type InstalledTorch } from './find-torch';
+import type { Profiles } from '../sessions/profiles';
 import { findTarget, settled, type ConfigCommands } from './target';
 
 interface RunHereCommands extends ConfigCommands {
   readonly context: vscode.ExtensionContext;
+  readonly profiles: Profiles;
   /** The sources of the PyTorch runtime. */
   readonly torchFolder: string;
 }
 
 /** What is run, and where: what another extension or a test may name. */
 interface RunChoice {
-  readonly what: 'train' | 'check';
+  readonly what: 'train' | 'check' | 'profile';
   /** Null: the extension's own storage. */
   readonly folder: vscode.Uri | null;
   /** On the CPU, though there may be GPUs. */
@@ -52,9 +58,10 @@ export async function runHereCommand(commands: RunHereCommands, argument: unknow
   const python = await chosenPython(config);
   const torch = await lookForTorch(python, folder);
   commands.log.info(`run: ${python} has PyTorch ${torch.version} and ${torch.gpus} GPUs`);
-  const onCpu = choice.onCpu || (await isLeftToCpu(plan, torch));
+  const onCpu = choice.onCpu || (await isLeftToCpu(plan, torch, choice.what));
   if (onCpu) requireMemory(plan);
-  await startRun({ file, plan, folder, python, what: choice.what, onCpu });
+  const run = { file, plan, folder, python, onCpu };
+  await startRun(run, choice.what === 'profile' ? await profiling(commands, run, planned.request) : training(run, choice.what));
 }
 
 function requireTrusted(): void {
@@ -65,7 +72,8 @@ function requireTrusted(): void {
 function givenChoice(asked: unknown): RunChoice | null {
   if (typeof asked !== 'object' || asked === null || !('what' in asked)) return null;
   const given = asked as Partial<RunChoice>;
-  return { what: given.what === 'check' ? 'check' : 'train', folder: given.folder ?? null, onCpu: given.onCpu === true };
+  const what = given.what === 'check' || given.what === 'profile' ? given.what : 'train';
+  return { what, folder: given.folder ?? null, onCpu: given.onCpu === true };
 }
 
 async function askChoice(config: vscode.Uri): Promise<RunChoice> {
@@ -80,6 +88,12 @@ async function askChoice(config: vscode.Uri): Promise<RunChoice> {
       label: vscode.l10n.t('Check the gradients'),
       description: vscode.l10n.t('one step in fp32, compared with the whole model'),
       what: 'check',
+      asksFolder: false,
+    },
+    {
+      label: vscode.l10n.t('Profile'),
+      description: vscode.l10n.t('passes, messages and optimizer, for plans on this hardware'),
+      what: 'profile',
       asksFolder: false,
     },
     {
@@ -115,12 +129,13 @@ function processesNeeded({ layout: { pipeline, tensor, context, data } }: TorchP
 }
 
 /** Whether the person takes the CPU, where there are not enough GPUs. @throws CancelledError otherwise. */
-async function isLeftToCpu(plan: TorchPlan, { gpus }: InstalledTorch): Promise<boolean> {
+async function isLeftToCpu(plan: TorchPlan, { gpus }: InstalledTorch, what: RunChoice['what']): Promise<boolean> {
   const needed = processesNeeded(plan);
   if (gpus >= needed) return false;
   const onCpu = vscode.l10n.t('Run on the CPU');
   const question = vscode.l10n.t('This plan needs {0} GPUs, and PyTorch finds {1} here. On the CPU it has {0} processes.', needed, gpus);
-  if ((await showWarningMessage(question, onCpu)) !== onCpu) throw new CancelledError();
+  const serves = what === 'profile' ? ` ${vscode.l10n.t('A profile of the CPU serves only plans for it, in fp32.')}` : '';
+  if ((await showWarningMessage(`${question}${serves}`, onCpu)) !== onCpu) throw new CancelledError();
   return true;
 }
 
@@ -142,16 +157,56 @@ interface Run {
   readonly plan: TorchPlan;
   readonly folder: vscode.Uri;
   readonly python: string;
-  readonly what: RunChoice['what'];
   readonly onCpu: boolean;
 }
 
+/** What the processes of a run do. */
+interface Work {
+  /** The task's name. */
+  readonly name: string;
+  /** Options of `train.py`. */
+  readonly options: readonly string[];
+  /** After they ended well. */
+  readonly done: () => void;
+}
+
+function training({ file, plan, folder }: Run, what: 'train' | 'check'): Work {
+  const { title } = plan;
+  if (what === 'check') return { name: vscode.l10n.t('check {0}', title), options: ['--check'], done: () => undefined };
+  return {
+    name: vscode.l10n.t('train {0}', title),
+    options: ['--steps', steps, '--trace', 'trace.json'],
+    done: () => offerComparison(file, vscode.Uri.joinPath(folder, 'trace.json'), title),
+  };
+}
+
+/** Measures what plans are made of with the trainer's own kernels, into the folder of the config's profiles. */
+async function profiling({ profiles, log }: RunHereCommands, { file, plan }: Run, request: PlanRequest): Promise<Work> {
+  const target = profiles.profileFolder(file);
+  await vscode.workspace.fs.createDirectory(vscode.Uri.file(target));
+  const written = path.join(target, `torch-${folderName(plan)}.json`);
+  return {
+    name: vscode.l10n.t('profile {0}', plan.title),
+    options: ['--profile', written],
+    done: () => void showProfile(written, request).catch((error: unknown) => log.error(String(error))),
+  };
+}
+
+async function showProfile(file: string, request: PlanRequest): Promise<void> {
+  const { profile } = await readProfile(file);
+  const refusal = profileMismatch(profile, request);
+  const show = vscode.l10n.t('Open the file');
+  const text =
+    refusal === null
+      ? vscode.l10n.t('{0} is profiled with PyTorch; the plan rests on it now.', request.title)
+      : vscode.l10n.t('{0} is profiled with PyTorch. This plan does not use it: {1}.', request.title, say(refusal, vscode.l10n.t));
+  if ((await showInformationMessage(text, show)) === show) await vscode.window.showTextDocument(vscode.Uri.file(file));
+}
+
 /** Starts the processes in a terminal, which stays when they end, and reports how they did. */
-async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promise<void> {
-  const trace = what === 'train' ? vscode.Uri.joinPath(folder, 'trace.json') : null;
-  const options = trace === null ? ['--check'] : ['--steps', steps, '--trace', 'trace.json'];
-  const args = ['train.py', 'plan.json', ...options, ...(onCpu ? ['--device', 'cpu'] : [])];
-  const name = inert(trace === null ? vscode.l10n.t('check {0}', plan.title) : vscode.l10n.t('train {0}', plan.title));
+async function startRun({ plan, folder, python, onCpu }: Run, work: Work): Promise<void> {
+  const args = ['train.py', 'plan.json', ...work.options, ...(onCpu ? ['--device', 'cpu'] : [])];
+  const name = inert(work.name);
   const execution = new vscode.ProcessExecution(python, args, { cwd: folder.fsPath });
   const task = new vscode.Task({ type: 'process' }, vscode.TaskScope.Workspace, name, 'TeraPipe', execution, []);
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, panel: vscode.TaskPanelKind.Dedicated };
@@ -159,9 +214,11 @@ async function startRun({ file, plan, folder, python, what, onCpu }: Run): Promi
   const ended = vscode.tasks.onDidEndTaskProcess(({ execution: { task: other }, exitCode }) => {
     if (other.source !== task.source || other.name !== name) return;
     ended.dispose();
-    if (exitCode === 0 && trace !== null) offerComparison(file, trace, plan.title);
-    else if (exitCode !== 0 && exitCode !== undefined)
-      void showWarningMessage(vscode.l10n.t('Training {0} ended with exit code {1}. The terminal shows the reason.', plan.title, exitCode));
+    if (exitCode === 0) work.done();
+    else if (exitCode !== undefined)
+      void showWarningMessage(
+        vscode.l10n.t('The run of {0} ended with exit code {1}. The terminal shows the reason.', plan.title, exitCode),
+      );
   });
   try {
     await vscode.tasks.executeTask(task);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { until } from '../until';
@@ -63,6 +63,16 @@ describe('Run here', () => {
     const plan = JSON.parse(readFileSync(path.join(run.fsPath, 'plan.json'), 'utf8')) as { readonly kind: string };
     assert.equal(plan.kind, 'terapipe-torch-plan');
     assert.match(readFileSync(path.join(run.fsPath, 'train.py'), 'utf8'), /terapipe_torch/);
+  });
+
+  it('profiles into the folder of the profiles of its config', async () => {
+    const uri = await openConfig();
+    await choosePython('2.15.0');
+    await vscode.commands.executeCommand('terapipe.runHere', uri, { what: 'profile', folder: run, onCpu: true });
+    const [train, plan, option, file = '', ...device] = await until('the start of the interpreter', started);
+    assert.deepEqual([train, plan, option, ...device], ['train.py', 'plan.json', '--profile', '--device', 'cpu']);
+    assert.match(file, /\.terapipe[/\\]profiles[/\\]torch-.+\.json$/);
+    assert.equal(statSync(path.dirname(file)).isDirectory(), true);
   });
 
   it('starts nothing with a PyTorch that is too old', async () => {

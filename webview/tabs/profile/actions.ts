@@ -44,12 +44,22 @@ export function restrictedHint(): HTMLElement {
 }
 
 /** Imports times measured elsewhere; allowed everywhere, since it only reads a file. */
-export function importLink(host: Host): HTMLElement {
+function importLink(host: Host): HTMLElement {
   return h(
     'button',
     { class: 'link', type: 'button', onclick: () => host.post({ type: 'command', command: 'terapipe.importProfile' }) },
     t('Import measured times'),
   );
+}
+
+/** Other ways to a profile: with the trainer's own kernels, where there is PyTorch, and from times measured elsewhere. */
+export function otherWays(host: Host): { readonly element: HTMLElement; readonly update: (trusted: boolean) => void } {
+  const torch = h(
+    'button',
+    { class: 'link', type: 'button', onclick: () => host.post({ type: 'command', command: 'terapipe.runHere' }) },
+    t('Profile with PyTorch'),
+  );
+  return { element: h('div', { class: 'profile-ways' }, torch, importLink(host)), update: (trusted) => (torch.hidden = !trusted) };
 }
 
 /** What a profile is, and what one of a CPU serves. */
@@ -65,7 +75,8 @@ export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; r
   const start = makeProfileButton(host);
   const hint = restrictedHint();
   const what = h('p');
-  const content = h('div', { class: 'empty profile-empty' }, error, picture('profile'), what, start.element, hint, importLink(host));
+  const ways = otherWays(host);
+  const content = h('div', { class: 'empty profile-empty' }, error, picture('profile'), what, start.element, hint, ways.element);
   const element = h('div', { class: 'profile-none' }, content);
   return {
     element,
@@ -75,6 +86,7 @@ export function makeEmptyProfile(host: Host): { readonly element: HTMLElement; r
       error.hidden = stopped === null;
       fill(error, stopped === null ? null : stoppedNotice(stopped, null, host));
       start.update(trusted);
+      ways.update(trusted);
       hint.hidden = trusted;
     },
   };

@@ -4,7 +4,7 @@ import { h } from '../../base/dom';
 import { t } from '../../base/strings';
 import type { Store } from '../../base/store';
 import { dropdown, type DropdownControl } from '../../base/ui';
-import { importLink, makeProfileButton, restrictedHint } from './actions';
+import { makeProfileButton, otherWays, restrictedHint } from './actions';
 import { comparable, comparedProfile, pickedProfile, profileChoices, profilePart, profileParts, type ShownProfile } from './shown';
 
 /** The row above the charts: which profile, compared with which other, which part; and the buttons that make more. */
@@ -30,7 +30,8 @@ export function makeControls(store: Store): Controls {
     dropdown(t('Part'), (value) => store.set(profilePart, profileParts.find((known) => known === value) ?? 'layer')),
   );
   const start = makeProfileButton(store.host, 'secondary');
-  const actions = h('div', { class: 'profile-actions' }, importLink(store.host), start.element);
+  const ways = otherWays(store.host);
+  const actions = h('div', { class: 'profile-actions' }, ways.element, start.element);
   const hint = restrictedHint();
   const element = h(
     'div',
@@ -57,6 +58,7 @@ export function makeControls(store: Store): Controls {
     actions.hidden = isMeasuring;
     hint.hidden = isMeasuring || trusted;
     start.update(trusted);
+    ways.update(trusted);
   };
   return { element, update };
 }
