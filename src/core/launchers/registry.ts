@@ -33,6 +33,8 @@ import { areal } from './areal';
 import { arcticTraining } from './arctic-training';
 import { lingua } from './lingua';
 import { primeRl } from './prime-rl';
+import { chatlearn } from './chatlearn';
+import { fastLlm } from './fast-llm';
 import { roll } from './roll';
 import { verl } from './verl';
 
@@ -49,6 +51,8 @@ export const launchers = {
   veomni,
   lingua,
   roll,
+  chatlearn,
+  'fast-llm': fastLlm,
   areal,
   'prime-rl': primeRl,
   'arctic-training': arcticTraining,

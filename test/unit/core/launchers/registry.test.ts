@@ -32,6 +32,8 @@ const examples: Readonly<Record<LauncherFormat, string>> = {
   veomni: 'veomni.yaml',
   lingua: 'lingua.yaml',
   roll: 'roll.yaml',
+  chatlearn: 'chatlearn.yaml',
+  'fast-llm': 'fast-llm.yaml',
   areal: 'areal.yaml',
   'llm-foundry': 'llm-foundry.yaml',
   'prime-rl': 'prime-rl.toml',
