@@ -28,19 +28,19 @@ function wordOfVariable({ commands, variables }: Evaluation, name: string): Flat
   const budget = { left: mostSteps };
   for (const { words, environment } of commands) {
     const own = environment.get(name);
-    if (own !== undefined) return wordOf({ value: own }, budget);
+    if (own !== undefined) return firstWord({ value: own }, budget);
     const given = words.find((element) => isAssignment(element, name));
     if (given !== undefined) return flatten([given], budget)[0] ?? null;
   }
   const variable = variables.get(name);
-  return variable === undefined ? null : wordOf(variable, budget);
+  return variable === undefined ? null : firstWord(variable, budget);
 }
 
 function isAssignment({ parts: [first] }: Element, name: string): boolean {
   return first?.kind === 'text' && first.text?.startsWith(`${name}=`) === true;
 }
 
-function wordOf(
+function firstWord(
   { value, condition }: { readonly value: Value; readonly condition?: FlatWord[number]['condition'] },
   budget: { left: number },
 ): FlatWord | null {

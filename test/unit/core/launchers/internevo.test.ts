@@ -57,6 +57,10 @@ describe('a config of InternEvo', () => {
     assert.deepEqual(values(moe, 'experts', 'activeExperts', 'expertFfn', 'qkvBias'), [4, 2, 14336, true]);
     assert.deepEqual(read(text).leftOut, ['parallel.zero1.size']);
     assert.deepEqual(read(text.replace('zero1=dict(size=8)', 'zero1=8')).leftOut, ['parallel.zero1']);
+    // its exchange over all ranks is not modelled either
+    assert.deepEqual(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=-1)')).leftOut, ['parallel.zero1.size']);
+    assert.equal(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=1)')).leftOut, undefined);
+    assert.equal(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=8, fsdp=True)')).leftOut, undefined);
   });
 
   // GShardMOELayer of InternEvo: top_k=1
