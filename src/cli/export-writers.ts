@@ -7,7 +7,7 @@ import type { LauncherFormat } from '../core/run/config-format';
 import { launchableStep } from '../core/export/launchers/launchable';
 import { checkedNewLauncher, newFileWriter } from '../core/export/launchers/new-launcher';
 import { stepTail } from '../core/planner/explain/tail';
-import { timelineSvg } from '../core/export/svg';
+import { timelineSvgPieces } from '../core/export/svg';
 import { ExpectedError } from '../core/errors';
 import { hasSlices, slicesEnding, slicesText } from '../core/export/slices/slices-file';
 import { formatCount } from '../core/format';
@@ -132,6 +132,6 @@ const colors = {
   copies: '#1f8a8a',
 };
 
-function picture(timeline: Timeline, candidate: Candidate, plan: Plan): string {
-  return timelineSvg(timeline, { title: exportTitle(plan, candidate), widthPx: 1200, colors, tail: stepTail(timeline, candidate) });
+function picture(timeline: Timeline, candidate: Candidate, plan: Plan): Iterable<string> {
+  return timelineSvgPieces(timeline, { title: exportTitle(plan, candidate), widthPx: 1200, colors, tail: stepTail(timeline, candidate) });
 }

@@ -46,7 +46,12 @@ const bottom = 16;
  * Operations of one kind and micro-batch that lie closer than a pixel are merged, and further until at most `maximumRectangles` are left,
  * so that the file stays small whatever the number of operations.
  */
-export function timelineSvg(
+export function timelineSvg(timeline: Timeline, options: SvgOptions): string {
+  return [...timelineSvgPieces(timeline, options)].join('');
+}
+
+/** The same in pieces, a row of the picture each, of which only one is in memory at a time. */
+export function* timelineSvgPieces(
   timeline: Timeline,
   {
     title,
@@ -59,7 +64,7 @@ export function timelineSvg(
     timeText = formatDuration,
     maximumRectangles = 20_000,
   }: SvgOptions,
-): string {
+): Generator<string> {
   const { stages } = timeline;
   const endMs = Math.max(timeline.makespanMs, tail?.endMs ?? 0);
   const width = Math.max(1, widthPx - left - right);
@@ -67,30 +72,35 @@ export function timelineSvg(
   const height = top + stages * rowPx + bottom;
   const scale = endMs > 0 ? width / endMs : 0;
   let mergePx = 1;
-  let boxes = allBoxes(timeline, scale, mergePx);
-  while (boxes.length > maximumRectangles && mergePx < width) {
-    mergePx *= 2;
-    boxes = allBoxes(timeline, scale, mergePx);
-  }
+  while (mergePx < width && countBoxes(timeline, scale, mergePx) > maximumRectangles) mergePx *= 2;
   const gap = rowPx >= 5 ? 1 : 0;
-  const rectangles = boxes.map(
-    ({ stage, x, width: boxWidth, part, microBatch }) =>
-      `<rect class="${partClasses[part]}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
-  );
-  return [
+  yield lines([
     `<svg xmlns="http://www.w3.org/2000/svg" width="${widthPx}" height="${height}" viewBox="0 0 ${widthPx} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
     `<title>${escapeXml(title)}</title>`,
     `<style>${styles(colors)}</style>`,
     `<rect class="paper" width="${widthPx}" height="${height}"/>`,
     `<text class="title" x="${left}" y="22">${escapeXml(title)}</text>`,
     ...axis(endMs, scale, width, stages * rowPx, timeText),
-    ...rectangles,
+  ]);
+  for (let stage = 0; stage < stages; stage++) {
+    const rectangles: string[] = [];
+    eachBox(timeline, stage, { scale, mergePx }, ({ x, width: boxWidth, part, microBatch }) =>
+      rectangles.push(
+        `<rect class="${partClasses[part]}${microBatch % 4}" x="${coordinate(left + x)}" y="${top + stage * rowPx}" width="${coordinate(Math.max(0.2, boxWidth - (boxWidth > 4 ? 0.6 : 0)))}" height="${rowPx - gap}"/>`,
+      ),
+    );
+    yield lines(rectangles);
+  }
+  yield lines([
     ...(tail === null ? [] : tailBoxes(tail, scale, rowPx, gap, tailName)),
     ...copyBoxes(timeline, scale, rowPx, gap, copiesName),
     ...rowTexts(timeline, rowPx, left + width, rowTitle),
     '</svg>',
-    '',
-  ].join('\n');
+  ]);
+}
+
+function lines(all: readonly string[]): string {
+  return all.length === 0 ? '' : `${all.join('\n')}\n`;
 }
 
 /** What the parts after the passes are called in English. */
@@ -172,29 +182,45 @@ interface Span {
 /** Class of each part, the brightness of the micro-batch following. */
 const partClasses = ['f', 'b', 'w'] as const;
 
+/** Operations of a stage that are drawn as one, px; valid during a call, and changed for the next one. */
 interface Box {
-  readonly stage: number;
   x: number;
   width: number;
-  readonly part: Part;
-  readonly microBatch: number;
+  part: Part;
+  microBatch: number;
 }
 
-function allBoxes({ stages, rowStart, kind, unit, units, startMs, endMs }: Timeline, scale: number, mergePx: number): Box[] {
-  const boxes: Box[] = [];
-  for (let stage = 0; stage < stages; stage++) {
-    let last: Box | null = null;
-    for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
-      const x = (startMs[row] ?? 0) * scale;
-      const width = (endMs[row] ?? 0) * scale - x;
-      const part = operationPart(kind[row]);
-      const microBatch = units[unit[row] ?? 0]?.microBatch ?? 0;
-      const isNear: boolean = last !== null && x - (last.x + last.width) < mergePx && (width < mergePx || last.width < mergePx);
-      const alike: boolean = last?.part === part && (last.microBatch === microBatch || mergePx > 4);
-      if (last !== null && isNear && alike) last.width = x + width - last.x;
-      else boxes.push((last = { stage, x, width, part, microBatch }));
+/** Goes through the boxes of a stage from left to right. */
+function eachBox(
+  { rowStart, kind, unit, units, startMs, endMs }: Timeline,
+  stage: number,
+  { scale, mergePx }: { readonly scale: number; readonly mergePx: number },
+  visit: (box: Readonly<Box>) => void,
+): void {
+  const [first, end] = [rowStart[stage] ?? 0, rowStart[stage + 1] ?? 0];
+  const box: Box = { x: 0, width: 0, part: 0, microBatch: 0 };
+  for (let row = first; row < end; row++) {
+    const x = (startMs[row] ?? 0) * scale;
+    const width = (endMs[row] ?? 0) * scale - x;
+    const part = operationPart(kind[row]);
+    const microBatch = units[unit[row] ?? 0]?.microBatch ?? 0;
+    const isNear = row > first && x - (box.x + box.width) < mergePx && (width < mergePx || box.width < mergePx);
+    if (isNear && box.part === part && (box.microBatch === microBatch || mergePx > 4)) {
+      box.width = x + width - box.x;
+      continue;
     }
+    if (row > first) visit(box);
+    box.x = x;
+    box.width = width;
+    box.part = part;
+    box.microBatch = microBatch;
   }
+  if (end > first) visit(box);
+}
+
+function countBoxes(timeline: Timeline, scale: number, mergePx: number): number {
+  let boxes = 0;
+  for (let stage = 0; stage < timeline.stages; stage++) eachBox(timeline, stage, { scale, mergePx }, () => boxes++);
   return boxes;
 }
 
