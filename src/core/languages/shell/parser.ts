@@ -1,4 +1,4 @@
-import { Language, Parser, type TreeCursor } from 'web-tree-sitter';
+import { Edit, Language, Parser, type Tree, type TreeCursor } from 'web-tree-sitter';
 
 /** The two WebAssembly modules, as the face found them: `web-tree-sitter.wasm` and `tree-sitter-bash.wasm`. */
 interface ShellWasm {
@@ -16,7 +16,7 @@ export interface ShellNode {
   readonly children: readonly ShellNode[];
 }
 
-/** Pure after it is loaded. */
+/** Gives the same tree for the same text, whatever it has parsed before. */
 export interface ShellParser {
   /** The tree of a script; it tolerates errors (nodes of type `ERROR`). Null for a text that takes the grammar too long. */
   readonly parse: (text: string) => ShellNode | null;
@@ -57,7 +57,19 @@ export async function loadShellParser(wasm: ShellWasm): Promise<ShellParser> {
   await startEngine(wasm.runtime);
   const language = await Language.load(wasm.bash);
   const types = language.types.map((name, id) => (language.nodeTypeIsNamed(id) || kept.has(name) ? name : null));
-  return { parse: (text) => parse(language, types, text) };
+  let last: Parsed | null = null;
+  return {
+    parse: (text) => {
+      if (text.length < leastKept || text.length > mostKept) return parsed(language, types, text, null)?.root ?? null;
+      const before: Parsed | null = last;
+      const found = parsed(language, types, text, before);
+      if (found !== null && found !== before) {
+        before?.tree?.delete();
+        last = found;
+      }
+      return found?.root ?? null;
+    },
+  };
 }
 
 /** A tree whose text is `by` characters further on. */
@@ -65,23 +77,122 @@ export function shifted(node: ShellNode, by: number): ShellNode {
   return { type: node.type, start: node.start + by, end: node.end + by, children: node.children.map((child) => shifted(child, by)) };
 }
 
-function parse(language: Language, types: readonly (string | null)[], text: string): ShellNode | null {
+/** Texts of which the last one is kept, so that of the next only what differs is parsed; characters. */
+const [leastKept, mostKept] = [16_384, 500_000];
+
+/** A text as the grammar reads it, with its tree in the engine. */
+interface Parsed {
+  readonly readable: string;
+  /** Of a text that is kept. */
+  readonly tree: Tree | null;
+  readonly root: ShellNode;
+  /** The statements of the root by the engine's own number. */
+  readonly statements: ReadonlyMap<number, ShellNode>;
+}
+
+/** What differs between two texts: from `start` on, up to `oldEnd` of the one and `newEnd` of the other. */
+interface Difference {
+  readonly start: number;
+  readonly oldEnd: number;
+  readonly newEnd: number;
+}
+
+/**
+ * @param before the last text, of which statements are taken over that are alike. A tree with an error is parsed whole: what the engine
+ * makes of an error may depend on where it starts.
+ */
+function parsed(language: Language, types: readonly (string | null)[], text: string, before: Parsed | null): Parsed | null {
+  const readableText = readable(text);
+  if (before?.readable === readableText) return before;
+  const isKept = text.length >= leastKept && text.length <= mostKept;
+  const difference = before === null || !isKept ? null : differing(before.readable, readableText);
   const parser = new Parser();
   try {
     parser.setLanguage(language);
     let left = maximumCalls;
-    const tree = parser.parse(readable(text), null, { progressCallback: () => (left -= 1) < 0 });
+    const whole = (from: Tree | null): Tree | null => parser.parse(readableText, from, { progressCallback: () => (left -= 1) < 0 });
+    let tree = before === null || difference === null ? null : partlyParsed(before, readableText, difference, whole);
+    const taken = tree === null ? null : { before, difference };
+    tree ??= whole(null);
     if (tree === null) return null;
+    const statements = new Map<number, ShellNode>();
     const cursor = tree.walk();
     try {
-      return plainTree(cursor, types, text);
+      const root = plainTree(cursor, types, text, (id, start, end) => takenOver(taken, id, start, end), statements);
+      return { readable: readableText, tree: isKept ? tree : null, root, statements };
     } finally {
       cursor.delete();
-      tree.delete();
+      if (!isKept) tree.delete();
     }
   } finally {
     parser.delete();
   }
+}
+
+/** Null where little is alike. */
+function differing(old: string, text: string): Difference | null {
+  const shorter = Math.min(old.length, text.length);
+  let start = 0;
+  while (start < shorter && old.charCodeAt(start) === text.charCodeAt(start)) start++;
+  let same = 0;
+  while (same < shorter - start && old.charCodeAt(old.length - 1 - same) === text.charCodeAt(text.length - 1 - same)) same++;
+  const [oldEnd, newEnd] = [old.length - same, text.length - same];
+  return Math.max(oldEnd, newEnd) - start > shorter / 10 ? null : { start, oldEnd, newEnd };
+}
+
+/** The tree of a text by that of the last one; null where it has an error. */
+function partlyParsed(
+  { tree, readable: old }: Parsed,
+  text: string,
+  { start, oldEnd, newEnd }: Difference,
+  whole: (from: Tree) => Tree | null,
+): Tree | null {
+  // a copy: the old tree keeps the numbers of its nodes
+  const edited = tree?.copy();
+  if (edited === undefined) return null;
+  try {
+    edited.edit(
+      new Edit({
+        startIndex: start,
+        oldEndIndex: oldEnd,
+        newEndIndex: newEnd,
+        startPosition: pointAt(old, start),
+        oldEndPosition: pointAt(old, oldEnd),
+        newEndPosition: pointAt(text, newEnd),
+      }),
+    );
+    const found = whole(edited);
+    if (found?.rootNode.hasError !== true) return found;
+    found.delete();
+    return null;
+  } finally {
+    edited.delete();
+  }
+}
+
+function pointAt(text: string, index: number): { readonly row: number; readonly column: number } {
+  let row = 0;
+  let line = 0;
+  for (let at = text.indexOf('\n'); at >= 0 && at < index; at = text.indexOf('\n', line)) {
+    row++;
+    line = at + 1;
+  }
+  return { row, column: index - line };
+}
+
+/** The statement of the last text that is this one, moved to where it is now; null where it is not the same. */
+function takenOver(
+  from: { readonly before: Parsed | null; readonly difference: Difference | null } | null,
+  id: number,
+  start: number,
+  end: number,
+): ShellNode | null {
+  const [node, difference] = [from?.before?.statements.get(id), from?.difference];
+  if (node === undefined || difference === null || difference === undefined || node.end - node.start !== end - start) return null;
+  if (node.end < difference.start && node.start === start) return node;
+  const by = difference.newEnd - difference.oldEnd;
+  if (node.start <= difference.oldEnd || node.start + by !== start) return null;
+  return by === 0 ? node : shifted(node, by);
 }
 
 /**
@@ -107,17 +218,28 @@ interface Open {
   readonly type: string;
   readonly start: number;
   readonly end: number;
-  readonly children: Open[];
+  readonly children: ShellNode[];
 }
 
-/** Copies what is needed out of WebAssembly's memory in one walk. */
-function plainTree(cursor: TreeCursor, types: readonly (string | null)[], text: string): ShellNode {
+/** Copies what is needed out of WebAssembly's memory in one walk, except for statements that are `known`; notes all `statements`. */
+function plainTree(
+  cursor: TreeCursor,
+  types: readonly (string | null)[],
+  text: string,
+  known: (id: number, start: number, end: number) => ShellNode | null,
+  statements: Map<number, ShellNode>,
+): ShellNode {
   const root: Open = { type: 'program', start: cursor.startIndex, end: cursor.endIndex, children: [] };
   const open = [root];
   let entering = cursor.gotoFirstChild();
   while (open.length > 0) {
     if (entering) {
-      const node = enter(cursor, types, text, open.at(-1));
+      const isStatement = open.length === 1;
+      const taken = isStatement ? known(cursor.nodeId, cursor.startIndex, cursor.endIndex) : null;
+      const node = taken === null ? enter(cursor, types, text, open.at(-1)) : null;
+      if (taken !== null) root.children.push(taken);
+      const statement = taken ?? node;
+      if (isStatement && statement !== null) statements.set(cursor.nodeId, statement);
       entering = node !== null && !leaves.has(node.type) && open.length < maximumDepth && cursor.gotoFirstChild();
       if (entering && node !== null) open.push(node);
       if (entering) continue;
