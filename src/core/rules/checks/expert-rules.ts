@@ -251,7 +251,7 @@ function dividedBiases(view: ConfigView): Issue | null {
   if (experts === 1 || facts.bias?.value !== true || (facts.runtime?.value ?? 'megatron') !== 'megatron') return null;
   const size = expertTensorSize(view);
   if (size === null || size === 1) return null;
-  // nothing but its flags tells the version of a script: older ones, which had no expert tensor size, divided the biases
+  // nothing but its flags shows the version of a script: older ones, which had no expert tensor size, divided the biases
   const isSure = isLauncher(format) ? isWritten(facts, 'expertTensor') || isWritten(facts, 'bias') : !assumesRuntime;
   return {
     severity: isSure ? 'error' : 'warning',
