@@ -78,6 +78,18 @@ export function say(value: Value, t: Translate = english): string {
   return (first === 'lower' ? letter.toLowerCase() : letter.toUpperCase()) + text.slice(letter.length);
 }
 
+/** The same with a capital first letter, except where it begins with a name: that of a key or a file stays as it is spelled. */
+export function sayFromStart(value: Value, t: Translate = english): string {
+  const text = say(value, t);
+  return beginsWithName(value) ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function beginsWithName(value: Value): boolean {
+  if (typeof value !== 'object') return true;
+  const [first] = value.values;
+  return value.first === undefined && value.template.startsWith('{0}') && first !== undefined && beginsWithName(first);
+}
+
 /** Fills `{0}`, `{1}` ... of an English text, which it may translate: `vscode.l10n.t` in the editor, `english` elsewhere. */
 export type Translate = (message: string, ...values: (string | number)[]) => string;
 

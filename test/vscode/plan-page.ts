@@ -51,13 +51,17 @@ export async function figuresOfTab(page: Page, accepts: (shown: Figures) => bool
 }
 
 /** Waits until the verdict of a page reads as wanted, and returns its words. */
-export async function verdict(page: Page, kind: PageKind, wanted: RegExp): Promise<string> {
-  return until(`verdict of page ${kind} like ${String(wanted)}`, async () => {
-    const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
-    const [shown = ''] = await words.allInnerTexts().catch(() => []);
-    const text = shown.replace(/\s+/g, ' ').trim();
-    return wanted.test(text) ? text : undefined;
-  });
+export async function verdict(page: Page, kind: PageKind, wanted: RegExp, limitMs?: number): Promise<string> {
+  return until(
+    `verdict of page ${kind} like ${String(wanted)}`,
+    async () => {
+      const words = (await pageFrame(page, kind)).locator('.glance-words:visible');
+      const [shown = ''] = await words.allInnerTexts().catch(() => []);
+      const text = shown.replace(/\s+/g, ' ').trim();
+      return wanted.test(text) ? text : undefined;
+    },
+    limitMs,
+  );
 }
 
 /** The tab, with its timeline drawn. */

@@ -7,7 +7,7 @@ import { until } from './until';
 import { chooseTheme } from './workbench';
 
 /** Workbench themes, the class they give the workbench and the one they give our pages. */
-const themes = [
+export const workbenchThemes = [
   { name: 'Dark Modern', workbench: 'vs-dark', page: 'vscode-dark' },
   { name: 'Light Modern', workbench: 'vs', page: 'vscode-light' },
   { name: 'Dark High Contrast', workbench: 'hc-black', page: 'vscode-high-contrast' },
@@ -24,7 +24,7 @@ export function themeSteps(
   same: (shown: Figures) => boolean,
 ): readonly Step[] {
   return [
-    ...themes.flatMap((theme) => [
+    ...workbenchThemes.flatMap((theme) => [
       {
         name: `${theme.name} is followed, and memory parts have different colours in it`,
         act: async () => {
@@ -42,11 +42,11 @@ export function themeSteps(
           for (const kind of bothPages) {
             const frame = await pageFrame(page, kind);
             const version = await injectAxe(frame);
-            const { violations, incomplete, passes } = await runAxe(frame, theme === themes[0] ? 'all' : 'colors');
+            const { violations, incomplete, passes } = await runAxe(frame, theme === workbenchThemes[0] ? 'all' : 'colors');
             assert.ok(passes > 0, 'axe-core judged nothing');
             assert.deepEqual(violations, []);
             const left = [...new Set(incomplete.map(({ rule }) => rule))].join(', ') || 'nothing';
-            if (theme === themes[0]) note(`axe-core ${version}, ${kind} in VS Code: ${passes} rules pass, incomplete: ${left}`);
+            if (theme === workbenchThemes[0]) note(`axe-core ${version}, ${kind} in VS Code: ${passes} rules pass, incomplete: ${left}`);
           }
         },
       },

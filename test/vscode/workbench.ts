@@ -74,10 +74,25 @@ export async function developmentHost(page: Page, port: number, extensionFolder:
 
 const quickInput = '.quick-input-widget input[type=text]';
 
-/** Runs a command by its title from the command palette. */
+/** Runs a command by its title from the command palette; again where a page that took the focus has closed it. */
 export async function runFromPalette(page: Page, title: string): Promise<void> {
-  await typeInPalette(page, `>${title}`);
-  await pickRow(page, title);
+  await again(async () => {
+    await typeInPalette(page, `>${title}`);
+    await pickRow(page, title, 20_000);
+  });
+}
+
+/** The same by keys: the title is typed, and Enter pressed on its row. */
+export async function pressInPalette(page: Page, title: string): Promise<void> {
+  await again(async () => {
+    await typeInPalette(page, `>${title}`);
+    await page.locator('.quick-input-list .monaco-list-row.focused').getByText(title, { exact: true }).waitFor({ timeout: 20_000 });
+    await page.keyboard.press('Enter');
+    await page
+      .locator(quickInput)
+      .waitFor({ state: 'hidden', timeout: 20_000 })
+      .catch(() => undefined);
+  });
 }
 
 /** Runs a command that asks with a list, until the list shows `row`: a page that takes the focus closes a list as it closes the palette. */
@@ -96,7 +111,8 @@ async function typeInPalette(page: Page, text: string): Promise<void> {
   });
 }
 
-async function again(action: () => Promise<void>): Promise<void> {
+/** Does it until it succeeds, ten times at most: what takes the focus undoes what a person has just begun. */
+export async function again(action: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await action();
@@ -108,8 +124,8 @@ async function again(action: () => Promise<void>): Promise<void> {
 }
 
 /** Picks a row of the quick pick that is open. */
-export async function pickRow(page: Page, row: string): Promise<void> {
-  await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click();
+export async function pickRow(page: Page, row: string, timeout: number = patienceMs): Promise<void> {
+  await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click({ timeout });
 }
 
 /**
@@ -118,8 +134,10 @@ export async function pickRow(page: Page, row: string): Promise<void> {
  */
 export async function openFile(page: Page, file: string): Promise<void> {
   const name = path.basename(file);
-  await typeInPalette(page, file);
-  await pickRow(page, name);
+  await again(async () => {
+    await typeInPalette(page, file);
+    await pickRow(page, name, 20_000);
+  });
   await page.locator('.tab.active', { hasText: name }).first().waitFor();
   await page.locator(`.monaco-editor[data-uri$="/${name}"]`).first().waitFor();
 }

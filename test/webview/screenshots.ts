@@ -1,10 +1,12 @@
 // `npm run screenshots`: every surface in four themes and three widths, into out/screenshots; -- --approve takes those that tests compare
-// with and README shows, and writes them. An argument takes the surfaces whose names contain it.
+// with and README shows, and writes them; -- --kinds takes kinds of files in a real VS Code instead, each next to its tab. An argument
+// takes the surfaces or kinds whose names contain it.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { ensureChromium, root } from '../harness/setup.mjs';
 import { startDemo } from '../vscode/demo';
+import { kindPictures } from '../vscode/kinds';
 import { figuresOfTab, pageFrame, timelineFrame } from '../vscode/plan-page';
 import { chooseTheme, launchBrowser, openWorkbench } from '../vscode/workbench';
 import { approve } from './approved';
@@ -80,6 +82,10 @@ async function main(): Promise<void> {
   const folder = path.join(root, 'out/screenshots');
   mkdirSync(folder, { recursive: true });
   const chromium = await ensureChromium();
+  if (flags.includes('--kinds')) {
+    console.log(`wrote ${await kindPictures(chromium, folder, only)} pictures of kinds of files into ${path.relative(root, folder)}`);
+    return;
+  }
   const stage = await openStage(chromium);
   try {
     const taken = await take(stage, folder, isApproving ? committedLooks : allLooks.filter((look) => nameOf(look).includes(only)));

@@ -202,11 +202,14 @@ export const sideCases: readonly Case[] = [
     name: 'side: shows over its numbers that a launcher refuses the files as written',
     options: narrow,
     state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'vpp-layers-lost' }, ...findings] }),
-    steps: async ({ page }) => {
+    steps: async ({ page, send }) => {
       assert.equal(
         await page.locator('.notice-start').innerText(),
         'Does not start as written: 1 error. Times are of this layout once it runs.',
       );
+      // The tab shows it then.
+      await send({ type: 'update', fields: { tabInView: true } });
+      await page.locator('.notice-start').waitFor({ state: 'detached' });
       return undefined;
     },
   },

@@ -5,12 +5,11 @@ import type { PageState } from '../../src/protocol/page';
 import type { PageError } from '../../src/protocol/page-error';
 import { h, icon } from '../base/dom';
 import type { Host } from '../base/host';
-import { sentence } from './sentence';
+import { messageText } from './sentence';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 import { incumbentText } from './incumbent';
 import { picture } from './picture';
-import { say } from '../../src/core/sentence';
 
 /** A thin bar while a new plan is solved, whose tooltip shows how good the best slices so far are; the old plan stays on screen. */
 export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' | 'incumbent'>): HTMLElement {
@@ -25,12 +24,14 @@ export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' 
   return bar;
 }
 
-/** Problems with what is shown: an error, files that a launcher refuses, a restricted workspace. Empty when there are none. */
+/**
+ * Problems with what is shown: an error, files that a launcher refuses, a restricted workspace. Empty when there are none. The side view
+ * does not repeat what the tab in view shows of its plan.
+ */
 export function notices(state: PageState, host: Host): HTMLElement[] {
-  const { error, trusted } = state;
-  return [error === null ? null : errorNotice(error, host), startNotice(state), trusted ? null : restrictedNotice()].filter(
-    (notice) => notice !== null,
-  );
+  const { error, trusted, page, tabInView = false } = state;
+  const start = page === 'side' && tabInView ? null : startNotice(state);
+  return [error === null ? null : errorNotice(error, host), start, trusted ? null : restrictedNotice()].filter((notice) => notice !== null);
 }
 
 /** That a launcher refuses the config as written. Not shown for an opened layout, which is not in the files. */
@@ -56,8 +57,8 @@ export function errorNotice(error: PageError, host: Host): HTMLElement {
     h(
       'div',
       { class: 'notice-text' },
-      h('p', { class: 'notice-what' }, sentence(say(error.message, t))),
-      h('p', { class: 'notice-remedy' }, sentence(say(error.remedy, t))),
+      h('p', { class: 'notice-what' }, messageText(error.message)),
+      h('p', { class: 'notice-remedy' }, messageText(error.remedy)),
       h(
         'div',
         { class: 'notice-actions' },

@@ -9,7 +9,7 @@ import { h, icon } from '../base/dom';
 import type { Host } from '../base/host';
 import { capitalised } from './sentence';
 import { t } from '../base/strings';
-import { say } from '../../src/core/sentence';
+import { say, sayFromStart } from '../../src/core/sentence';
 
 /** Why this plan: one line each. */
 export function reasonList({ reasons }: Pick<Plan, 'reasons'>): HTMLElement | null {
@@ -78,8 +78,8 @@ export function findingList(state: PageState, host: Host, withFixes = false): HT
           h(
             'span',
             { class: 'finding-text' },
-            h('span', {}, capitalised(say(finding.message, t))),
-            withFixes && hasFix(finding) ? null : h('span', { class: 'finding-remedy' }, capitalised(say(finding.remedy, t))),
+            h('span', {}, sayFromStart(finding.message, t)),
+            withFixes && hasFix(finding) ? null : h('span', { class: 'finding-remedy' }, sayFromStart(finding.remedy, t)),
           ),
         ),
         ...(withFixes ? fixButtons(finding, host, index) : []),

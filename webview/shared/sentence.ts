@@ -1,8 +1,17 @@
+import { sayFromStart, type Value } from '../../src/core/sentence';
 import { capitalised } from '../../src/core/text';
+import { t } from '../base/strings';
 
 /** A sentence with its capital letter and full stop. */
 export function sentence(text: string): string {
-  return capitalised(/[.!?]$/.test(text) ? text : `${text}.`);
+  return capitalised(stopped(text));
 }
+
+/** A message with its full stop, and its capital letter unless it begins with the name of a key or a file. */
+export function messageText(message: Value): string {
+  return stopped(sayFromStart(message, t));
+}
+
+const stopped = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 export { capitalised };

@@ -106,7 +106,7 @@ interface Searched {
 
 /**
  * A search of a problem. Where all schedules are asked for and nothing fits, what plans choose included, a second one tries the schedules
- * that keep activations in the memory of the host.
+ * that keep activations in host memory.
  */
 function roomiestOrOffloaded(
   problem: SearchProblem,

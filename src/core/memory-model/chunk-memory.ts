@@ -32,7 +32,7 @@ export interface BusiestMoment {
 export interface UnitMemory {
   /** From the start of its forward to the end of its backward, or of its input gradient where backward is split. */
   readonly activations: number;
-  /** In the memory of the host as long as the activations on the GPU (`activationOffloadLayers`); absent: nothing. */
+  /** In host memory as long as the activations on the GPU (`activationOffloadLayers`); absent: nothing. */
   readonly offloaded?: number;
   /** Of a token slice, for later slices of its sequences: as long as the activations. */
   readonly keysValues: number;

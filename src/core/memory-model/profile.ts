@@ -76,7 +76,7 @@ export interface StageMemory {
    * each chunk they are on.
    */
   readonly unitsInFlight: number;
-  /** Most bytes of its activations in the memory of the host at once, of one rank. */
+  /** Most bytes of its activations in host memory at once, of one rank. */
   readonly hostBytes: number;
 }
 

@@ -143,7 +143,7 @@ export interface ScheduleKind {
   readonly unmet: (problem: ScheduleProblem) => Unmet | null;
   /** Activations that leave a stage and come back in its order. */
   readonly copies?: (schedule: Schedule) => ActivationCopies;
-  /** Where its copies lie in the memory of the host: searches of all schedules try it where nothing fits. */
+  /** Where its copies lie in host memory: searches of all schedules try it where nothing fits. */
   readonly keepsOnHost?: true;
   /** The order of each stage's operations. What all stages share is worked out once, before the returned function is called for each. */
   readonly order: (problem: ScheduleProblem) => (stage: number, emit: Emit) => void;

@@ -45,7 +45,7 @@ export interface ActivationCopies {
   readonly to: Int32Array;
 }
 
-/** In place of a stage: the memory of the host. */
+/** In place of a stage: host memory. */
 export const host = -1;
 
 /**

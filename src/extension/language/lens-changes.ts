@@ -13,20 +13,26 @@ interface LensChanges {
  * Announces each change of the lenses twice. VS Code waits at least 250 ms before it asks for lenses again, and gives that up when the
  * editor loses the focus meanwhile, as it does when a tab or a notification takes it; it asks again only when the editor gets the focus
  * back or is notified of another change (`CodeLensContribution` in codelensController.ts: `onDidBlurEditorText` cancels the scheduler).
- * Without the second time, a lens next to a tab that just opened would show what was true before.
+ * Without the second time, a lens next to a tab that just opened would show what was true before. On a slow machine a tab takes the focus
+ * after the second time too, so the lenses are also announced once a tab without text is in front.
  */
 export function makeLensChanges(): LensChanges {
   const changed = new vscode.EventEmitter<void>();
   let second: ReturnType<typeof setTimeout> | undefined;
+  const fire = (): void => {
+    changed.fire();
+    clearTimeout(second);
+    second = setTimeout(() => changed.fire(), againAfterMs);
+  };
+  const focus = vscode.window.onDidChangeActiveTextEditor((editor) => {
+    if (editor === undefined) fire();
+  });
   return {
     event: changed.event,
-    fire: () => {
-      changed.fire();
-      clearTimeout(second);
-      second = setTimeout(() => changed.fire(), againAfterMs);
-    },
+    fire,
     dispose: () => {
       clearTimeout(second);
+      focus.dispose();
       changed.dispose();
     },
   };

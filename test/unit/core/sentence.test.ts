@@ -4,7 +4,7 @@ import { ExpectedError } from '../../../src/core/errors';
 import type { Finding } from '../../../src/core/findings';
 import { launchFindings } from '../../../src/core/rules/launch-findings';
 import { runFindings } from '../../../src/core/rules/run-findings';
-import { anyOf, counted, lowerFirst, say, sentence, upperFirst, type Sentence, type Value } from '../../../src/core/sentence';
+import { anyOf, counted, lowerFirst, say, sayFromStart, sentence, upperFirst, type Sentence, type Value } from '../../../src/core/sentence';
 import { load, loadObject } from './config-files/files';
 import { launcherOf } from './rules/launcher';
 import { pairs } from './rules/pairs';
@@ -56,6 +56,14 @@ describe('a sentence', () => {
     assert.deepEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map((list) => say(sentence`${anyOf(list)}`)), ['', 'a', 'a or b', 'a, b or c']); // prettier-ignore
     assert.equal(say(sentence`do ${lowerFirst(sentence`Recompute ${'X'}`)}`), 'do recompute X');
     assert.equal(say(upperFirst(sentence`set ${'x'}`)), 'Set x');
+  });
+
+  it('begins a message with a capital letter, except that of a name', () => {
+    assert.equal(sayFromStart(sentence`give ${'hidden_size'} a number`), 'Give hidden_size a number');
+    assert.equal(sayFromStart(sentence`${'hidden_size'} is ${-5}`), 'hidden_size is -5');
+    assert.equal(sayFromStart(sentence`${sentence`${'hidden'} is 0`}; ${'heads'}`), 'hidden is 0; heads');
+    assert.equal(sayFromStart(sentence`${sentence`a list`} is empty`), 'A list is empty');
+    assert.equal(sayFromStart(upperFirst(sentence`${'set'} x`)), 'Set x');
   });
 
   it('keeps the braces of a value', () => {

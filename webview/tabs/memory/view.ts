@@ -19,7 +19,7 @@ import { hostText } from '../../../src/core/partition/host-parts';
 
 /**
  * The memory tab: a bar per stage, the parts of one stage, and the same as a table. Next to it, on the same axis, the bars of the plan that
- * it is compared with. Below them is what a node's processes hold in the memory of the host.
+ * it is compared with. Below them is what a node's processes hold in host memory.
  */
 export function makeMemoryView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   const shown = (): Candidate | null => {

@@ -54,7 +54,7 @@ export const memory = {
     meaning: sentence`Settings for recomputing activations; whether that happens is up to the code of the model.`,
   },
   /** Megatron: of whole layers. */
-  cpuOffloading: { read: flag, meaning: sentence`Activations are kept in the memory of the host: less on the GPU, more on its link.` },
+  cpuOffloading: { read: flag, meaning: sentence`Activations are kept in host memory: less on the GPU, more on its link.` },
   /**
    * Of a plan: of each chunk, its first ones (Megatron-LM's `cpu_offloading_num_layers`, of Transformer Engine; DeepSpeed's
    * `cpu_checkpointing`, of all that recompute keeps); absent: none.
@@ -67,7 +67,7 @@ export const memory = {
     meaning: sentence`Layers whose activations wait in host memory until backward: less GPU memory, more transfers.`,
   },
   /** DeepSpeed. */
-  cpuCheckpointing: { read: flag, meaning: sentence`Whether what recomputing keeps goes to the memory of the host.` },
+  cpuCheckpointing: { read: flag, meaning: sentence`Whether what recomputing keeps goes to host memory.` },
   /** Of a launcher: the device, `cpu` or `nvme` (DeepSpeed's ZeRO, TorchTitan's FSDP); absent from a plan: on the GPU. */
   offloadOptimizer: {
     read: text,
@@ -76,7 +76,7 @@ export const memory = {
     compared: { silent: false },
     meaning: sentence`Where the optimizer and its state are offloaded to: frees GPU memory, makes a step longer.`,
   },
-  /** Absent: the memory of the host. */
+  /** Absent: host memory. */
   offloadDevice: {
     key: choiceRule(['cpu', 'nvme']),
     meaning: sentence`What an optimizer off the GPU is kept on: the memory of the host, or its NVMe.`,

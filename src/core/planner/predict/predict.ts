@@ -38,7 +38,7 @@ export interface CandidateSpec {
   readonly certificate: Certificate | null;
 }
 
-/** A candidate without its timeline, its idle times and the memory of the host. */
+/** A candidate without its timeline, its idle times and host memory. */
 export type Prediction = Omit<Candidate, 'idle' | 'timeline' | 'host'>;
 
 /**

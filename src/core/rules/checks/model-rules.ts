@@ -154,7 +154,7 @@ function precisionTwice({ facts }: ConfigView): Issue | null {
 /**
  * @finding vocab-padding
  * Megatron: "padded vocab (size: ..) with .. dummy tokens". It pads to a multiple of `--make-vocab-size-divisible-by` (128) times the
- * tensor size, so that every GPU holds an equal and well aligned part. Only information: nothing needs to be done.
+ * tensor size, so that every GPU holds an equal and well aligned part. Only information.
  * @source Megatron-LM, `megatron/core/tokenizers/utils/build_tokenizer.py`, line 142
  * @ignore always: it only explains why checkpoints have more rows than the tokenizer.
  */
@@ -170,7 +170,7 @@ function vocabPadding(view: ConfigView): Issue | null {
     at: ['vocab', 'tensor'],
     message: sentence`${isLauncher(format) ? sentence`The vocabulary of ${formatNumber(vocab)} is padded` : sentence`Megatron-LM pads a vocabulary of ${formatNumber(vocab)}`} to ${formatNumber(padded)}, a multiple of ${formatNumber(step)}: ${many(padded - vocab, 'dummy token')}`,
     remedy: isLauncher(format)
-      ? sentence`nothing needs to be done; checkpoints and parameter counts have ${formatNumber(padded)} rows`
+      ? sentence`checkpoints and parameter counts have ${formatNumber(padded)} rows`
       : sentence`planned with ${formatNumber(planned)}; give a vocabulary of ${formatNumber(padded)} to plan exactly that`,
     ...(isLauncher(format) ? { isNote: true } : {}),
   };

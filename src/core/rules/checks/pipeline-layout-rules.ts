@@ -101,7 +101,7 @@ function apartFromLoss(view: ConfigView): Issue | null {
   return {
     at: ['pipelineLayout'],
     message: sentence`Stage ${formatNumber(at)} of the layout has multi-token prediction without the loss; the plan puts both together`,
-    remedy: sentence`nothing needs to be done`,
+    remedy: sentence`keep the layout: it is right`,
     isNote: true,
   };
 }

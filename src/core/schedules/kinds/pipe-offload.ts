@@ -5,7 +5,7 @@ import { emitUniform, uniformStarts, uniformTraits } from '../uniform-blocks';
 
 /**
  * PipeOffload (arXiv 2503.01328): micro-batches repeat one building block evenly, and activations of the chunks whose backward comes last
- * wait in the memory of the host: half of the chunks of a stage, rounded up.
+ * wait in host memory: half of the chunks of a stage, rounded up.
  */
 export const pipeOffloadHalf: ScheduleKind = {
   ...uniformTraits,

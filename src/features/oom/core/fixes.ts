@@ -98,7 +98,7 @@ export function firstFix({ cause, account, isInLoss, isSaving }: Verdict): First
         fix: isSaving
           ? sentence`Save sharded (SHARDED_STATE_DICT), or gather to the host on rank 0 (offload_to_cpu, rank0_only)`
           : sentence`Make it sharded (SHARDED_STATE_DICT), or gather it to the host (offload_to_cpu)`,
-        cost: sentence`no step time; a whole state dict needs that much memory of the host`,
+        cost: sentence`no step time; a whole state dict needs that much host memory`,
       };
     case 'evaluation':
       return {

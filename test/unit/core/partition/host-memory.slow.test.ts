@@ -47,7 +47,7 @@ async function planned(training: object, layout: object = {}, nodes = 2, schedul
   return resolveRun(run, { gpu: 'H100-80GB', nodes, gpusPerNode: 8 });
 }
 
-describe('memory of the host', () => {
+describe('host memory', () => {
   it('has 16 bytes of every parameter of an optimizer on it, over the nodes that shard it', async () => {
     const request = await planned({ offloadOptimizer: true });
     const { parts } = host(request);
