@@ -1,7 +1,7 @@
 import { byDefault } from '../../domain/located';
 import { count, fixed, on, positiveNumber } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
-import { parseYaml } from '../../languages/yaml/document';
+import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
@@ -50,6 +50,34 @@ const modelKeys: Table = under([`${model}.`], {
   sharedExperts: rows(sizeUnlessOpen, 'moe_params.num_shared_experts', 'moe.num_shared_experts'),
 });
 
+/** What its T5 is made of (`T5ForConditionalGenerationModelConfig`); a decoder of as many layers as the encoder unless set otherwise. */
+const stackKeys: Table = {
+  ...under([`${model}.`], {
+    encoderLayers: [row('encoder_num_hidden_layers', count(1))],
+    decoderLayers: rows(count(1), 'decoder_num_hidden_layers', 'encoder_num_hidden_layers'),
+    hidden: [row('d_model', count(1))],
+    heads: [row('num_heads', count(1))],
+    headDim: [row('d_kv', count(1))],
+    ffn: [row('d_ff', count(1))],
+    vocab: [row('src_vocab_size', count(1))],
+    tiedEmbeddings: [row('share_embedding_weights', on(true))],
+    gatedMlp: [
+      row(
+        'encoder_nonlinearity',
+        anyOf((name) => name.endsWith('glu')),
+      ),
+    ],
+    norm: [
+      row(
+        'norm_type',
+        anyOf((name) => (name.includes('rmsnorm') ? 'rmsnorm' : 'layernorm')),
+      ),
+    ],
+  }),
+  encoderSequenceLength: [row(`${loader}.src_max_sequence_length`, count(1)), row(`${model}.src_max_position_embeddings`, count(1))],
+  decoderSequenceLength: [row(`${loader}.tgt_max_sequence_length`, count(1)), row(`${model}.tgt_max_position_embeddings`, count(1))],
+};
+
 const runKeys: Table = {
   globalBatch: [row(`${loader}.batch_size`, count(1))],
   sequenceLength: [row(`${loader}.max_sequence_length`, sizeUnlessOpen), row(`${model}.max_position_embeddings`, count(1))],
@@ -68,12 +96,26 @@ export function readCerebras(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
   const name = reader.one(`${model}.name`, word)?.value ?? '';
+  if (/^t5$/i.test(name)) return t5(document, reader);
   const isDecoder = reader.one(`${model}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(name);
   const written = reader.facts(isDecoder ? { ...modelKeys, ...runKeys } : runKeys);
   const facts = { ...(isDecoder ? decoder(reader, written) : {}), ...written };
   const base = launcherFile(document, 'cerebras', facts, reader);
   const leftOut = isDecoder ? biasesLeftOut(reader) : [`${model}.name: ${name}`];
   return { ...base, ...(leftOut.length > 0 && { leftOut }) };
+}
+
+/** Its T5: no biases; the table of relative positions is small and left out. */
+function t5(document: YamlDocument, reader: KeyReader): LauncherFile {
+  const reason = sentence`the Model Zoo's T5 has it`;
+  const facts: Facts = {
+    bias: byDefault(false, reason),
+    positions: byDefault('none', reason),
+    gatedMlp: byDefault(false, reason),
+    tiedEmbeddings: byDefault(true, reason),
+    ...reader.facts({ ...stackKeys, ...runKeys }),
+  };
+  return { ...launcherFile(document, 'cerebras', facts, reader), leftOut: [`${model}.position_embedding_type`] };
 }
 
 /** What `GPT2LMHeadModelConfig` has without a key. */

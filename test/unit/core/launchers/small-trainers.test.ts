@@ -116,3 +116,16 @@ describe('Megatron-MoE-ModelZoo', () => {
     assert.deepEqual(values(launcher, 'embeddingAsLayer', 'lossAsLayer', 'virtualStages'), [true, true, 4]);
   });
 });
+
+/** After models/nlp/t5/configs/t5_3B.yaml of Cerebras' Model Zoo. */
+describe("a T5 of Cerebras' Model Zoo", () => {
+  const text = 'trainer:\n  init:\n    backend:\n      backend_type: CSX\n    model:\n      name: "t5"\n      src_vocab_size: 32001\n      encoder_num_hidden_layers: 24\n      decoder_num_hidden_layers: 24\n      d_kv: 128\n      num_heads: 32\n      d_ff: 16384\n      d_model: 1024\n      encoder_nonlinearity: relu\n      norm_type: layernorm\n  fit:\n    train_dataloader:\n      src_max_sequence_length: 512\n      tgt_max_sequence_length: 114\n      batch_size: 558\n'; // prettier-ignore
+
+  it('has both stacks and both lengths', async () => {
+    const { facts, leftOut } = (await import('../../../../src/core/launchers/cerebras/cerebras')).readCerebras('t5_3B.yaml', text);
+    const { encoderLayers, decoderLayers, hidden, headDim, ffn, encoderSequenceLength, decoderSequenceLength, globalBatch } = facts;
+    const values = [encoderLayers, decoderLayers, hidden, headDim, ffn, encoderSequenceLength, decoderSequenceLength, globalBatch];
+    assert.deepEqual(values.map((fact) => fact?.value), [24, 24, 1024, 128, 16384, 512, 114, 558]); // prettier-ignore
+    assert.deepEqual(leftOut, ['trainer.init.model.position_embedding_type']);
+  });
+});
