@@ -96,7 +96,8 @@ export function readCerebras(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
   const name = reader.one(`${model}.name`, word)?.value ?? '';
-  if (/^t5$/i.test(name)) return t5(document, reader);
+  const hasStacks = reader.one(`${model}.encoder_num_hidden_layers`, count(1)) !== undefined;
+  if (hasStacks && /^t5$/i.test(name)) return t5(document, reader);
   const isDecoder = reader.one(`${model}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(name);
   const written = reader.facts(isDecoder ? { ...modelKeys, ...runKeys } : runKeys);
   const facts = { ...(isDecoder ? decoder(reader, written) : {}), ...written };
