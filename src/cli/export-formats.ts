@@ -1,5 +1,5 @@
 import type { LauncherReader } from '../core/run/facts';
-import type { ConfigFormat } from '../core/run/config-format';
+import type { ConfigFormat, LauncherFormat } from '../core/run/config-format';
 import { sliceExports } from '../core/export/slices/registry';
 import { newFileLaunchers } from '../core/export/launchers/new-file-launchers';
 import type { Plan } from '../core/planner/plan';
@@ -17,6 +17,8 @@ interface ExportFormat {
    * @throws ExpectedError where this plan cannot be written so.
    */
   readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Promise<ExportedFile>;
+  /** Whose file it is; absent: it is no launcher's. */
+  readonly launcher?: LauncherFormat;
   /** Files that `--into` takes for it; empty: none. */
   readonly into: readonly ConfigFormat[];
 }
@@ -39,6 +41,7 @@ const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
     {
       description: `${say(what)} of ${name}`,
       create: async (plan, _, shell) => (await import('./export-writers')).launcherFile(format, plan, shell),
+      launcher: format,
       into: edits,
     },
   ]),

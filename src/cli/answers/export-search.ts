@@ -5,11 +5,12 @@ import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent } from '../../core/format';
-import { isLauncher } from '../../core/launchers/registry';
+import { isLauncher, launchers } from '../../core/launchers/registry';
 import type { JudgedChange } from '../../core/checkpoints/judge';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
 import { checkpointJson } from '../../core/export/checkpoint-json';
 import { searchJson } from '../../core/export/search-json';
+import { namesRuntime } from '../../core/layout-search/abilities';
 import { layoutText } from '../../core/layout-search/labels';
 import { listPlans } from '../../core/layout-search/plans';
 import { toPlanRequest } from '../../core/layout-search/request-of';
@@ -90,12 +91,13 @@ interface BestFile {
  * @throws ExpectedError of the search, and `apply-not-this-file` where no file of that kind is edited.
  */
 export async function bestFile(
-  config: RunConfig,
+  asked: RunConfig,
   options: BestOptions,
   watcher: Parameters<typeof searchLayouts>[3],
   texts: Map<string, string>,
 ): Promise<BestFile> {
-  if (options.to === null) requireEditable(config);
+  if (options.to === null) requireEditable(asked);
+  const config = { ...asked, run: runFor(asked.run, options.to) };
   const result = await searchedWhereItFits(config, options, watcher);
   requireGpus(config, result);
   const tried: TriedLayout[] = [];
@@ -108,6 +110,16 @@ export async function bestFile(
       tried.push({ found, why: error.what });
     }
   return { result, written: null, tried };
+}
+
+/** A run of which no file names a runtime, as the launcher of a new file runs it; others as they are. */
+function runFor(run: Run, to: string | null): Run {
+  const format = to === null ? undefined : exportFormatNamed(to).launcher;
+  if (format === undefined || namesRuntime(run)) return run;
+  const { traits, capabilities } = launchers[format];
+  // a search assumes Megatron-LM already, and DeepSpeed's file leaves most of a layout to a script
+  if (traits.runtime === 'megatron' || capabilities.setBy.tensor !== 'file') return run;
+  return { ...run, capabilities, training: { ...run.training, runtime: overridden(traits.runtime) } };
 }
 
 /** The search of a run; without a number of nodes, on the fewest, doubled, that some layout fits. @throws as `searchLayouts`. */

@@ -16,7 +16,11 @@ torchrun --nproc_per_node 8 --nnodes 1 pretrain_gpt.py \\
 
 interface Exported {
   readonly written: string | null;
-  readonly export: { readonly iterationMs: number; readonly plannedAgainMs: number } | null;
+  readonly export: {
+    readonly iterationMs: number;
+    readonly plannedAgainMs: number;
+    readonly gaps?: readonly { readonly what: string }[];
+  } | null;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
@@ -106,6 +110,18 @@ describe('export --search', () => {
     assert.deepEqual([exitCode, answer.error?.code, existsSync(at('no.sh'))], [2, 'apply-not-this-file', false]);
     assert.equal((await search('config.json', '--to', 'megatron', '--out', 'gpt.sh')).exitCode, 0);
     assert.match(readFileSync(at('gpt.sh'), 'utf8'), /--num-layers 4/);
+  });
+
+  it('searches a model for the launcher of the new file: what it cannot set is not found', async () => {
+    const config = { model_type: 'llama', num_hidden_layers: 8, hidden_size: 4096, num_attention_heads: 32, vocab_size: 32_000 };
+    writeFileSync(at('llama.json'), JSON.stringify({ ...config, intermediate_size: 11_008 }));
+    const { answer } = await search('llama.json', '--gpus', '8', '--to', 'torchtitan', '--out', 'titan.toml');
+    const gaps = answer.export?.gaps?.map(({ what }) => what) ?? [];
+    assert.deepEqual(
+      gaps.filter((what) => /ZeRO|recompute/.test(what)),
+      [],
+    );
+    assert.match(readFileSync(at('titan.toml'), 'utf8'), /data_parallel_shard_degree/);
   });
 
   it('writes and plans a row of the search or the best of a schedule, and lists what exists', async () => {
