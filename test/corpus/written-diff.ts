@@ -96,10 +96,14 @@ function maskedLines({ file, text, facts }: LauncherFile, changed: readonly Fact
 
 /** What of a line counts: the backslash of a shell that continues it, and the N of `N-way` in a remark, go with the settings. */
 function plain(line: string): string {
-  return line
-    .replace(/[ \t]*\\?\r?\n$/, '')
-    .replace(/(#.*)\b\d+-way\b/, '$1N-way')
-    .trim();
+  return (
+    line
+      .replace(/[ \t]*\\?\r?\n$/, '')
+      .replace(/(#.*)\b\d+-way\b/, '$1N-way')
+      // an argument of the script that sets a size, and the same with a default for runs that do not give it
+      .replace(/(?<==)\$(\d)$/, '${$1:-}')
+      .trim()
+  );
 }
 
 /** Lines that differ in more than a setting that was changed. */
@@ -122,9 +126,12 @@ function differingLines({ before, after }: WrittenFile, changed: readonly FactNa
     if (found !== -1) added.splice(found, 1);
     return found === -1 && line.whole !== '' && !isUnused(line.raw, after.text);
   });
+  // a section of YAML says nothing without its settings, and one setting may be the first of its section or lie in braces of its own
+  const isSection = ({ raw, values }: MaskedLine): boolean =>
+    /\.ya?ml$/.test(after.file) && (/^\w+:$/.test(raw) || /^("?[a-z]\w*"?: *\{? *)+\0+ *\}*,?$/i.test(values));
   return [
     ...gone.map(({ raw }) => `a line is changed or gone: ${raw}`),
-    ...added.filter(({ whole }) => whole !== '').map(({ raw }) => `a line is added: ${raw}`),
+    ...added.filter((line) => line.whole !== '' && !isSection(line)).map(({ raw }) => `a line is added: ${raw}`),
   ];
 }
 

@@ -30,6 +30,7 @@ import { own } from '../../records';
 /** A precision has an object of its own. */
 const names: KeyNames = namesIn(deepspeedKeys, [
   ...(['globalBatch', 'microBatch', 'gradientAccumulation', 'zeroStage', 'tensor', 'pipeline', 'recomputeGranularity'] as const),
+  ...(['offloadOptimizer', 'offloadBuffers', 'optimizerSubGroup'] as const),
 ]);
 
 /** DeepSpeed's JSON. */
@@ -66,7 +67,8 @@ function deepspeedSettings(plan: LaunchSettings): readonly DesiredSetting[] {
     sizeSetting(sentence`tensor parallel size`, 'tensor', tensor),
     sizeSetting(sentence`pipeline stages`, 'pipeline', pipeline),
     recomputeSetting(plan),
-    optimizerOffloadSetting(plan.offloadOptimizer === true),
+    offloadSetting(plan),
+    ...ofTheHost(plan),
     ...unsupported(
       'activationOffloadLayers',
       sentence`activations on the host`,
@@ -171,6 +173,25 @@ function precisionSetting({ precision }: LaunchSettings): DesiredSetting {
   };
 }
 
+/** On the host only in a new file: NVMe needs a path that no plan has, and a file in use may have tuned its offload. */
+function offloadSetting({ offloadOptimizer = false, offloadDevice = 'cpu', zeroStage }: LaunchSettings): DesiredSetting {
+  const setting = optimizerOffloadSetting(offloadOptimizer);
+  if (!offloadOptimizer || offloadDevice !== 'cpu' || zeroStage === 0) return setting;
+  const device: readonly SettingEdit[] = [{ fact: 'offloadOptimizer', value: offloadDevice }];
+  return { ...setting, alternatives: (facts) => (facts === newFile ? [device] : setting.alternatives(facts)) };
+}
+
+/** What DeepSpeed copies at a time, where the plan does not leave it to DeepSpeed. */
+function ofTheHost({ zeroStage, optimizerSubGroup, offloadOptimizer, offloadBuffers }: LaunchSettings): readonly DesiredSetting[] {
+  const title = (fact: 'optimizerSubGroup' | 'offloadBuffers'): Sentence =>
+    fact === 'optimizerSubGroup' ? sentence`elements that are updated at a time` : sentence`buffers on the host`;
+  const given = [
+    ['optimizerSubGroup', zeroStage === 3 ? optimizerSubGroup : undefined],
+    ['offloadBuffers', offloadOptimizer === true ? offloadBuffers : undefined],
+  ] as const;
+  return given.flatMap(([fact, value]) => (value === undefined ? [] : [countSetting(title(fact), fact, value, null)]));
+}
+
 function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: LaunchSettings): DesiredSetting {
   const current = (facts: Facts): string => facts.recomputeGranularity?.value ?? 'none';
   return {
@@ -193,9 +214,10 @@ function recomputeSetting({ pipeline, recompute: { granularity, group = 1 } }: L
 function deepspeedJson({ precision }: LaunchSettings, edits: readonly SettingEdit[]): string {
   const root: Record<string, unknown> = {};
   for (const [path, value] of settingsByPath(edits, names)) {
-    const [section = '', key] = path.split('.');
-    if (key === undefined) root[section] = value;
-    else root[section] = { ...(own(root, section) as object | undefined), [key]: value };
+    const sections = path.split('.');
+    const key = sections.pop() ?? '';
+    const parent = sections.reduce((map, name) => (map[name] = { ...(own(map, name) as object | undefined) }), root);
+    parent[key] = value;
   }
   if (precision !== 'fp32') root[precision] = { enabled: true };
   return `${JSON.stringify(root, null, 2)}\n`;

@@ -1,4 +1,4 @@
-import type { FactName } from '../../run/facts';
+import type { FactName, LauncherFile } from '../../run/facts';
 import type { YamlDocument } from '../../languages/yaml/document';
 import { megatronSettings } from '../megatron/plan-settings';
 import { argumentNames } from '../megatron/written-keys';
@@ -6,11 +6,18 @@ import type { Editor } from '../writing/editor';
 import type { KeyNames } from '../writing/key-names';
 import { yamlSyntax } from '../writing/yaml-syntax';
 
+const syntax = yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, name) => [...trainSection(document), 'system', name] });
+
 /** FlagScale's tasks, and files of their group `train`. */
 export const flagScaleEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits),
-  syntax: yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, name) => [...trainSection(document), 'system', name] }),
+  syntax: { ...syntax, edit: (launcher, edit) => (isHeterogeneous(launcher) ? [] : syntax.edit(launcher, edit)) },
 };
+
+/** Whether kinds of devices have sizes and layers of their own, in lists that no plan of one layout is written into. */
+function isHeterogeneous({ facts: { pipelineLayout } }: LauncherFile): boolean {
+  return pipelineLayout?.name?.includes('hetero') === true;
+}
 
 /** A task has its training in a section; a file of the group `train` is that section. */
 function trainSection({ root }: YamlDocument): readonly string[] {

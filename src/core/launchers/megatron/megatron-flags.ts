@@ -21,7 +21,7 @@ import {
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { flagFact, flagOutcome, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { gradientType, masterType, typeBytes } from '../tables/optimizer-facts';
-import { factsOfTable, joined, lenient, tableReads, renamed, row, type FlagTable } from '../tables/table';
+import { factsOfTable, joined, lenient, tableReads, renamed, row, unlessAuto, type FlagTable } from '../tables/table';
 import { sliceFlags } from '../../slice-runtimes/flags';
 import {
   any,
@@ -190,7 +190,7 @@ const ownFlags: FlagTable = {
   activationCheckpointing: [row('deepspeed-activation-checkpointing', on(true))],
   offloadOptimizer: [row('optimizer-cpu-offload', fixed('cpu')), row('cpu-optimizer', fixed('cpu'))],
   gradAccumulationFusion: [row('no-gradient-accumulation-fusion', on(false))],
-  maxPendingBackward: [row('zero-bubble-max-pending-backward', count(1))],
+  maxPendingBackward: [row('zero-bubble-max-pending-backward', unlessAuto(count(1)))],
   gradAccumulationFp32: [
     row('grad-reduce-in-bf16', on(false)),
     row('main-grads-dtype', gradientType),

@@ -77,6 +77,11 @@ export function lenient<T>(read: FlagRead<T>): FlagRead<T> {
   };
 }
 
+/** The same, but `auto` sets nothing: the launcher works it out. */
+export function unlessAuto<T>(read: FlagRead<T>): FlagRead<T> {
+  return { ...read, of: (words) => (words.join(' ') === 'auto' ? { silent: true } : read.of(words)) };
+}
+
 /** The same read, which writes a value as `writes` has it. */
 export function written<R>(read: R, writes: (value: SettingValue) => SettingValue): R & Required<Writing> {
   return { ...read, writes };

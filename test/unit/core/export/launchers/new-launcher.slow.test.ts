@@ -86,6 +86,17 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('deepspeed', 'fp8'), ['bf16', 'bf16', true]);
   });
 
+  it('of DeepSpeed keeps the optimizer on the host, and how much is copied at a time', () => {
+    const plan = planWith({ zeroStage: 3, offloadOptimizer: true, offloadBuffers: 6, optimizerSubGroup: 50_000_000 });
+    const { text, gaps } = newLauncher(plan, writerOf('deepspeed'));
+    const { zero_optimization: zero } = JSON.parse(text) as { readonly zero_optimization: object };
+    assert.deepEqual(zero, { stage: 3, offload_optimizer: { device: 'cpu', buffer_count: 6 }, sub_group_size: 50_000_000 });
+    assert.ok(!gaps.some(({ what }) => /host|time/.test(toText(what))));
+    // no plan has the path of an NVMe
+    const { gaps: ofDisk } = newLauncher({ ...plan, offloadDevice: 'nvme' }, writerOf('deepspeed'));
+    assert.ok(ofDisk.some(({ what }) => toText(what) === 'optimizer on the host'));
+  });
+
   it('sets how FP8 is scaled', () => {
     const recipes = ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'rowwise', undefined] as const;
     const written = (format: WrittenFormat) =>
