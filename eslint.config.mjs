@@ -102,6 +102,7 @@ export default tseslint.config(
     ignores: [
       // Notes that are printed, not judged.
       'test/vscode/walk.ts',
+      'test/vscode/walk-main-job.ts',
       'test/vscode/suite/{activation,profile}.test.ts',
       // A clock handed to what is tested; the age of a file.
       'test/unit/cli/profile*.test.ts',

@@ -8,11 +8,11 @@ import { root } from '../harness/setup.mjs';
 import type { TierRun } from '../harness/tier-result';
 import { endOf } from './suite/end';
 import { until } from './until';
-import { walkDemo } from './walk';
+import { walkDemo, walkJobs } from './walk';
 import { drawnEnvironment, walkDrawn } from './walk-drawn';
 import { developmentHost, launchBrowser, openWorkbench, picturesOf } from './workbench';
 
-/** If set, only the suite's tests whose names contain this text run, and no walk; for `walk` or `drawn`, only that walk. */
+/** If set, only the suite's tests whose names contain this text run, and no walk; for `walk`, `jobs` or `drawn`, only that walk. */
 const only = process.env['VSCODE_ONLY'];
 
 /**
@@ -22,8 +22,10 @@ export async function runVscodeTests(input: TierRun): Promise<void> {
   const { emit } = input;
   const browser = await launchBrowser(input.chromiumPath);
   try {
-    if (only !== 'walk') await attempt('VS Code with the tests in its extension host', emit, () => testInHost(browser, input));
+    if (only !== 'walk' && only !== 'jobs')
+      await attempt('VS Code with the tests in its extension host', emit, () => testInHost(browser, input));
     if (only === undefined || only === 'walk') await attempt('the walk through the demo', emit, () => walkDemo(browser, input));
+    if (only === 'jobs') await attempt('the walks through jobs', emit, () => walkJobs(browser, input));
   } finally {
     await browser.close();
   }

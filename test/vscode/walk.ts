@@ -8,6 +8,7 @@ import { figures, figuresOfTab, openSettings, pageFrame, timelineFrame, verdict,
 import { walkElastic } from './walk-elastic';
 import { walkGlance } from './walk-glance';
 import { walkKeys } from './walk-keys';
+import { walkMainJob } from './walk-main-job';
 import { walkNewcomer } from './walk-newcomer';
 import { walkPlans } from './walk-plans';
 import { walkRows } from './walk-rows';
@@ -21,7 +22,7 @@ import { chooseFix, goBehind, openWorkbench, picturesOf, retype, runFromPalette,
 /**
  * A person's walk through `npm run demo`: read, edit, undo, break, fix, take in the first glance, look around, change the theme; then, in
  * the same window, rows and keys, from a launched layout to the best, along the sliders of a run that freezes layers, and the configs as
- * tests; then, in windows of their own, a newcomer's minute, a new user's first files and what a timeline draws; leave.
+ * tests; then, in windows of their own, a newcomer's minute, the main job, a new user's first files and what a timeline draws; leave.
  */
 export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
   const startMs = performance.now();
@@ -40,10 +41,22 @@ export async function walkDemo(browser: Browser, { screenshotsDir, emit }: TierR
     await walkElastic(workbench, demo.workspace, { screenshotsDir, emit });
     await walkTests(workbench, demo.workspace, { screenshotsDir, emit });
     await walkNewcomer(browser, demo.url, { screenshotsDir, emit });
+    await walkMainJob(browser, demo.url, { screenshotsDir, emit });
     await walkStart(browser, demo.url, { screenshotsDir, emit }, (first, workspace) =>
       walkTimeline(first, workspace, { screenshotsDir, emit }),
     );
     await walkSteps([leave(demo, workbench)], emit, () => Promise.resolve());
+  } finally {
+    await demo.stop().catch(() => undefined);
+  }
+}
+
+/** The walks that need no other, by themselves: a newcomer's minute and the main job. */
+export async function walkJobs(browser: Browser, { screenshotsDir, emit }: TierRun): Promise<void> {
+  const demo = await startDemo();
+  try {
+    await walkNewcomer(browser, demo.url, { screenshotsDir, emit });
+    await walkMainJob(browser, demo.url, { screenshotsDir, emit });
   } finally {
     await demo.stop().catch(() => undefined);
   }
