@@ -59,7 +59,12 @@ describe('terapipe mcp, over standard input and output', () => {
       set: { 'cluster.gpu.preset': 'A100-40GB', 'cluster.gpu.memoryGB': 3 },
     };
     const { text, data } = await agent.call('terapipe_max', { what: 'layers', ...asked });
-    const { value, next, mayFit } = data as { readonly value: number; readonly next: { readonly value: number; readonly mayFit: boolean }; readonly mayFit: number }; // prettier-ignore
+    interface Found {
+      readonly value: number;
+      readonly next: { readonly value: number; readonly mayFit: boolean };
+      readonly mayFit: number;
+    }
+    const { value, next, mayFit } = data as Found;
     assert.ok(value < next.value && next.value <= mayFit && next.mayFit);
     assert.match(
       text,
