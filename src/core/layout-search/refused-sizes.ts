@@ -33,13 +33,12 @@ export function refusedTensor(request: PlanRequest, tensor: number): Sentence | 
 }
 
 function refusedExperts({ model, training }: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
-  const { experts, attentionOutputBias, mlpBias } = model;
+  const { experts, mlpBias } = model;
   const { tensor, context, data, expert, expertTensor = tensor } = sizes;
   if (experts === null) return null;
   if (expert === 1 && training.overlapExpertComm === true) return sentence`expert 1 has no exchange to overlap`;
   const gpus = tensor * context * data;
-  // a bias anywhere is one in all of Megatron Core's linear layers
-  if (expertTensor > 1 && (mlpBias || attentionOutputBias) && (training.runtime ?? 'megatron') === 'megatron')
+  if (expertTensor > 1 && mlpBias && (training.runtime ?? 'megatron') === 'megatron')
     return sentence`expert tensor ${formatCount(expertTensor)} divides experts with biases`;
   if (expert === 1 && sizes.expertTensor === undefined) return null;
   if (experts.count % expert !== 0) return sentence`expert ${formatCount(expert)} does not divide the ${counted(experts.count, 'expert')}`;

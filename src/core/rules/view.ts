@@ -138,8 +138,8 @@ export function viewOfRun(run: Run, planned: PlanRequest | null = null): ConfigV
   }
   const traits = run.traits ?? {};
   if (traits.latent !== undefined) facts.latentAttention = { value: true, source: run.model.kvHeads.source };
-  const biased = [run.model.mlpBias, run.model.attentionOutputBias].find(({ value }) => value);
-  if (biased !== undefined) facts.bias = { value: true, source: biased.source };
+  const { mlpBias } = run.model;
+  if (mlpBias.value) facts.bias = { value: true, source: mlpBias.source };
   const perNode = presetGpusPerNode(run);
   if (perNode !== null)
     facts.gpusPerNode ??= { value: perNode, source: { kind: 'default', reason: sentence`as many as usual with this GPU` } };

@@ -55,9 +55,12 @@ export function isOfConfig({ modelType }: ModelSpec): boolean {
   return modelType !== 'custom';
 }
 
-/** Megatron-LM's biases are on or off in all linear layers, apart from those of queries, keys and values. */
-export function isBiased({ attentionOutputBias, mlpBias }: ModelSpec): boolean {
-  return attentionOutputBias || mlpBias;
+/**
+ * Megatron-LM's biases are on or off in all linear layers, apart from those of queries, keys and values. Experts without biases are kept
+ * so: those with biases cannot be divided.
+ */
+export function isBiased({ attentionOutputBias, mlpBias, experts }: ModelSpec): boolean {
+  return mlpBias || (attentionOutputBias && experts === null);
 }
 
 export function hasLatent({ latent }: ModelSpec): boolean {

@@ -55,8 +55,8 @@ export const normParts: readonly ModelPart[] = [
   {
     fields: ['qkvBias', 'attentionOutputBias', 'mlpBias'],
     flags: (model) => [...when(!isBiased(model), '--disable-bias-linear'), ...when(model.qkvBias && !isBiased(model), '--add-qkv-bias')],
-    lacks: (model) =>
-      wordsIf(isBiased(model) && !(model.attentionOutputBias && model.mlpBias && model.qkvBias), sentence`biases in some matrices only`),
+    lacks: ({ attentionOutputBias, mlpBias, qkvBias }) =>
+      wordsIf((attentionOutputBias || mlpBias) && !(attentionOutputBias && mlpBias && qkvBias), sentence`biases in some matrices only`),
   },
   // in latent attention the norms of compressed queries, keys and values
   { fields: ['qkNorm'], flags: (model) => when(model.qkNorm || hasLatent(model), '--qk-layernorm') },

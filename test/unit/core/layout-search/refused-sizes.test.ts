@@ -52,6 +52,27 @@ describe('sizes of a layout that no launcher starts', () => {
     assert.ok(biased >= 1, 'gpt-oss at tensor 2 is refused');
   });
 
+  it('divide experts without biases, though the attention of the model has them', async () => {
+    const layout = { tensor: 2, pipeline: 1, data: 4, expertTensor: 2 };
+    const biased = async (config: object): Promise<readonly [isError: boolean, isRefused: boolean]> => {
+      const run = await load({
+        'terapipe.json': JSON.stringify({
+          model: 'config.json',
+          cluster: { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 },
+          layout,
+          training: { runtime: 'megatron' },
+        }),
+        'config.json': JSON.stringify(config),
+      });
+      const isError = runFindings(run, null).some(({ code }) => code === biases);
+      return [isError, refusedSizes(resolveRun(run, defaults), { ...layout, context: 1, expert: 1 }) !== null];
+    };
+    const { 'qwen3-30b-a3b': qwen, 'gpt-oss-20b': oss } = models;
+    assert.ok(qwen && oss, Object.keys(models).join());
+    assert.deepEqual(await biased({ ...qwen, attention_bias: true }), [false, false]);
+    assert.deepEqual(await biased(oss), [true, true]);
+  });
+
   it('leave a search nothing where a file fixes them', async () => {
     const run = await laidOut('gpt2-xl', { tensor: 2 });
     assert.throws(
