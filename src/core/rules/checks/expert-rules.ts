@@ -243,7 +243,7 @@ function hasOwnChunks({ schedule }: Facts): boolean {
  * divided over tensor-parallel GPUs: give the experts an expert tensor size of 1, or leave the biases out. The expert tensor size is the
  * tensor size unless it is given; in a plan it is 1 if the expert size is above 1.
  * @source Megatron-LM, `megatron/core/transformer/transformer_config.py`, line 2612; in core 0.13 and 0.14, "Bias is not supported for MoE"
- * @ignore the run is of core 0.12 or older.
+ * @ignore the run is of core 0.12 or older, which divides the biases: a file is an error only where it has a setting of a later one.
  */
 function dividedBiases(view: ConfigView): Issue | null {
   const { facts, format, assumesRuntime } = view;
@@ -251,8 +251,8 @@ function dividedBiases(view: ConfigView): Issue | null {
   if (experts === 1 || facts.bias?.value !== true || (facts.runtime?.value ?? 'megatron') !== 'megatron') return null;
   const size = expertTensorSize(view);
   if (size === null || size === 1) return null;
-  // nothing but its flags shows the version of a script: older ones, which had no expert tensor size, divided the biases
-  const isSure = isLauncher(format) ? isWritten(facts, 'expertTensor') || isWritten(facts, 'bias') : !assumesRuntime;
+  // nothing but its flags shows the version of a script; 0.11 and 0.12 have an expert tensor size, and do not check it
+  const isSure = isLauncher(format) ? isSinceCore13(facts) : !assumesRuntime;
   return {
     severity: isSure ? 'error' : 'warning',
     at: ['expertTensor', 'tensor', 'bias', 'experts'],
@@ -260,6 +260,12 @@ function dividedBiases(view: ConfigView): Issue | null {
     remedy: sentence`use an expert tensor size of 1, or disable the biases`,
     changes: [...setTo('expertTensor', [1]), ...setTo('bias', [false])],
   };
+}
+
+/** Whether a file has a setting that no core before 0.13 takes, by the argparse of 0.12 to 0.14. FlagScale has layouts of its own. */
+function isSinceCore13(facts: Facts): boolean {
+  const isLaidOut = isWritten(facts, 'pipelineLayout') && facts.pipelineLayout?.name?.includes('hetero') !== true;
+  return isLaidOut || isWritten(facts, 'overlapExpertComm');
 }
 
 /** Over how many GPUs each expert is divided; null: unknown. */

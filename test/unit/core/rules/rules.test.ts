@@ -142,8 +142,12 @@ describe('launch findings', () => {
       const launcher = { ...launcherOf({ ...routed, ...values }, 'megatron-shell'), program: { name: 'a program', traits } };
       return launchFindings(launcher).flatMap(({ code, severity }) => (code === 'expert-bias' ? [severity] : []));
     };
-    // scripts of a version that had no expert tensor size may run
-    assert.deepEqual([found({}), found({ bias: true }), found({ expertTensor: 2 })], [['warning'], ['error'], ['error']]);
+    // scripts of a core that does not check it may run
+    assert.deepEqual([found({}), found({ bias: true }), found({ expertTensor: 2 })], [['warning'], ['warning'], ['warning']]);
+    // no core before 0.13 takes a layout, none before 0.14 the overlap
+    const layout = { pipelineLayout: 'Et*2|t*2L', pipeline: 2 };
+    const overlap = { expert: 2, expertTensor: 2, overlapExpertComm: true };
+    assert.deepEqual([found(layout), found({ ...layout, expertTensor: 2 }), found(overlap)], [['error'], ['error'], ['error']]);
     assert.deepEqual([found({ bias: false }), found({ expertTensor: 1 }), found({ tensor: 1 })], [[], [], []]);
     // a fork of its own, and Megatron-DeepSpeed, whose experts have biases
     assert.deepEqual([found({ expertTensor: 2 }, {}), found({ zeroStage: 1 })], [[], []]);
