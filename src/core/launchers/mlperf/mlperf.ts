@@ -87,7 +87,7 @@ export const mlperfProgram: ShellProgram = {
       modelFiles: [],
       notes: other,
       ...namedGpu(file),
-      ...(isLora && { adapters: { ...lora(written.flavor, flags), ...frozenFormat(facts) } }),
+      ...(isLora && { adapters: { ...lora(written.flavor, flags), ...frozenFormat(facts, isOfAmd(file, flags)) } }),
     };
   },
 };
@@ -152,12 +152,19 @@ function lora(model: Fact<string> | undefined, flags: ReadonlyMap<string, Locate
 }
 
 /**
- * `FP8` keeps the frozen weights in FP8 too (`fp8_params` of `conf/megatron_gpt_peft_tuning_config.yaml`), once
- * (`disable_parameter_transpose_cache`), unless a file sets `FP8_PARAM_GATHER`, as NVIDIA's do. Those in FP4 are not planned.
+ * `FP8` keeps the frozen weights in FP8 too (`fp8_params` of `conf/megatron_gpt_peft_tuning_config.yaml`). AMD keeps them once
+ * (`disable_parameter_transpose_cache`), NVIDIA's v5.0 transposed too (`train.py`, line 222), which is not planned; from v5.1 its files set
+ * `FP8_PARAM_GATHER`, without which they stay in bf16. Those in FP4 are not planned.
  */
-function frozenFormat({ precision, fp8ParamGather }: Facts): Pick<GivenAdapters, 'unlike' | 'baseBits'> {
+function frozenFormat({ precision, fp8ParamGather }: Facts, isOnce: boolean): Pick<GivenAdapters, 'unlike' | 'baseBits'> {
   if (precision?.value === 'nvfp4') return { unlike: 'LoRA on weights in FP4' };
-  return precision?.value === 'fp8' && fp8ParamGather === undefined ? { baseBits: { value: 8, source: precision.source } } : {};
+  if (precision?.value !== 'fp8' || fp8ParamGather !== undefined) return {};
+  return isOnce ? { baseBits: { value: 8, source: precision.source } } : { unlike: 'LoRA on weights in FP8 and their transposes' };
+}
+
+/** Whether a file is of AMD's submissions: by its GPU, or by a variable of its machine that only they have. */
+function isOfAmd(file: string, flags: ReadonlyMap<string, LocatedFlag>): boolean {
+  return namedGpu(file).gpu?.value.startsWith('MI') === true || flags.has('NNODES') || flags.has('GPUS_PER_NODE');
 }
 
 /** A benchmark of images, recommendations or graphs, by the folder of the submission: its settings are read. */

@@ -74,6 +74,15 @@ describe('a config_*.sh of MLPerf Training', () => {
     assert.ok(Math.abs(iterationMs / 2926 - 1) < 0.35, `${iterationMs} ms`);
   });
 
+  // NVIDIA/results/2xGB200 of training_results_v5.0 ran with weights in FP8 that are kept transposed, too
+  it("gives no number for NVIDIA's weights in FP8, and one for AMD's by the variables of its machine", async () => {
+    const nvidia = await load('config_GB200_2x4x1xtp1pp1cp1.sh', `${lora}export FP8=True\n`);
+    assert.deepEqual([nvidia.run, nvidia.noRun?.code], [null, 'model-not-planned']);
+    const amd = lora.replace('DGXNNODES', 'NNODES').replace('DGXNGPU', 'GPUS_PER_NODE');
+    const { run } = await load('config_1x8x1.sh', `export DGXSYSTEM=x\n${amd}export FP8=True\n`);
+    assert.equal(run?.adapters?.baseBits?.value, 8);
+  });
+
   it('keeps frozen weights in bf16 where only their gather is in FP8', async () => {
     const { run } = await load('config_B200.sh', `${lora}export FP8=True\nexport FP8_PARAM_GATHER=0\n`);
     assert.equal(run?.adapters?.baseBits, undefined);
