@@ -1,7 +1,7 @@
 import type { Place, TextRange } from '../../domain/located';
 import { appended, caseItem, isGroup, lineEnd, sameText } from './values';
 import { conditionHolds } from './conditions';
-import type { Command, Evaluation, HereDocument, MaybeValue, ScriptHost, Sourced } from './evaluation';
+import type { Branch, Command, Evaluation, HereDocument, MaybeValue, ScriptHost, Sourced } from './evaluation';
 import { expandElement, mixedParts, expandText, valueOf, type Scope, type Variable } from './expand';
 import { commandString, pathWritten, scriptRun, sourcePath } from './inner-scripts';
 import { mappedText } from './mapped-text';
@@ -18,6 +18,8 @@ interface State {
   readonly written: Map<string, readonly Part[]>;
   /** The words of the command that starts the shell that is followed: `srun -N 4`. */
   starter: readonly Element[];
+  /** The branches that are followed. */
+  branches: readonly Branch[];
   innerDepth: number;
   variables: Map<string, Variable>;
   readonly functions: Map<string, ShellNode>;
@@ -46,6 +48,7 @@ export function evaluate(texts: ScriptTexts, root: ShellNode, environment: Reado
     lost: [],
     written: new Map(),
     starter: [],
+    branches: [],
     innerDepth: 0,
     variables,
     functions: new Map(),
@@ -197,11 +200,14 @@ function runList(state: State, node: ShellNode): void {
 function runBranches(state: State, branches: readonly (readonly ShellNode[])[], exhaustive: boolean, { start, end }: TextRange): void {
   const before = state.variables;
   const condition = { start, end: Math.min(end, lineEnd(state.texts.text(), start)) };
-  const results = branches.map((branch) => {
+  const outer = state.branches;
+  const results = branches.map((branch, index) => {
     state.variables = new Map(before);
+    state.branches = [...outer, { site: start, index }];
     runAll(state, branch);
     return state.variables;
   });
+  state.branches = outer;
   state.variables = new Map(before);
   for (const name of new Set(results.flatMap((result) => [...result.keys()]))) {
     const old = before.get(name);
@@ -248,6 +254,7 @@ function runCommand(state: State, node: ShellNode): void {
     end: node.end,
     words: [...state.starter, ...elements],
     environment: commandEnvironment(scope, node),
+    branches: state.branches,
   });
 }
 

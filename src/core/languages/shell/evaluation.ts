@@ -3,11 +3,20 @@ import type { Variable } from './expand';
 import type { ShellParser } from './parser';
 import type { Element, Part, Value } from './words';
 
+/** One of several branches of a statement, of which one at most is taken. */
+export interface Branch {
+  /** Where the statement starts. */
+  readonly site: number;
+  readonly index: number;
+}
+
 /** A command that the script may run, with its variables as they are at that point. */
 export interface Command extends TextRange {
   readonly words: readonly Element[];
   /** Variables that only it gets: `TP=2 bash run.sh`. */
   readonly environment: ReadonlyMap<string, Value>;
+  /** The branches that it is in, outermost first. */
+  readonly branches: readonly Branch[];
 }
 
 /** A here-document that is written to a file. */

@@ -80,16 +80,19 @@ export function findLaunch(texts: ScriptTexts, { commands, variables }: Evaluati
   const found: Started[] = [];
   let best: Launch = { flags: new Map(), program: null, isCommand: false, own: new Set(), isOfTorchrun: false, rest: [], others: [] };
   let bestScore = 0;
+  let planned: Started | undefined;
   for (const command of commands) {
     if (isQuiet(command)) continue;
     const words = flatten(command.words, budget);
     const flags = readLaunchFlags(texts, words, settings);
     const score = [...flags.keys()].filter((key) => settings.words(key) !== undefined && !clusterFlags.has(key)).length;
-    if (score > 0) found.push({ command, words, flags, score });
+    const started = { command, words, flags, score };
+    if (score > 0) found.push(started);
     if (score <= bestScore) continue;
+    planned = started;
     [best, bestScore] = [{ flags, ...startedProgram(words), isCommand: true, rest: openWords(texts, words), others: [] }, score];
   }
-  if (bestScore > 0) return { ...best, others: otherRuns(texts, found, best.flags, settings) };
+  if (planned !== undefined) return { ...best, others: otherRuns(texts, found, planned, settings) };
   const lists = [...variables.values()].map(({ value }): Element => ({
     start: 0,
     end: 0,
@@ -107,16 +110,25 @@ interface Started {
   readonly score: number;
 }
 
-/** Commands that train with other settings than the planned one; those with less than half as many do something next to it. */
-function otherRuns(texts: ScriptTexts, found: readonly Started[], planned: LaunchFlags, settings: Settings): readonly Place[] {
+/**
+ * Commands that train with other settings than the planned one, and may run where it runs; those with less than half as many settings do
+ * something next to it.
+ */
+function otherRuns(texts: ScriptTexts, found: readonly Started[], planned: Started, settings: Settings): readonly Place[] {
   const most = maximum(found.map(({ score }) => score));
-  const runs = new Map([[settingsText(planned, settings), null as Place | null]]);
+  const runs = new Map([[settingsText(planned.flags, settings), planned.command]]);
   for (const { command, words, flags, score } of found) {
     const text = settingsText(flags, settings);
-    if (2 * score < most || runs.has(text) || !trains(words)) continue;
-    runs.set(text, texts.placeAt(command));
+    const isAlternative = [...runs.values()].some((other) => areExclusive(command, other));
+    if (2 * score < most || runs.has(text) || isAlternative || !trains(words)) continue;
+    runs.set(text, command);
   }
-  return [...runs.values()].flatMap((place) => place ?? []);
+  return [...runs.values()].flatMap((command) => (command === planned.command ? [] : [texts.placeAt(command)]));
+}
+
+/** Whether two commands are in different branches of one statement: at most one of them runs. */
+function areExclusive(one: Command, other: Command): boolean {
+  return one.branches.some(({ site, index }) => other.branches.some((branch) => branch.site === site && branch.index !== index));
 }
 
 /** Settings that the plan depends on, and their values: nodes of one run differ in others. */

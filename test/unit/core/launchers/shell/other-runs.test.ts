@@ -28,6 +28,18 @@ describe('a script that starts training several times', () => {
     assert.deepEqual(await others(run(24) + evaluation), []);
   });
 
+  it('is one run where a condition takes one of several', async () => {
+    assert.deepEqual(await others(`if [ "$DEBUG" = 1 ]; then\n${run(24)}else\n${run(32)}fi\n`), []);
+    assert.deepEqual(await others(`if [ "$A" = 1 ]; then\n${run(24)}elif [ "$A" = 2 ]; then\n${run(32)}fi\n`), []);
+    assert.deepEqual(await others(`case $SIZE in\n s) ${run(24)};;\n m) ${run(32)};;\n l) ${run(40)};;\nesac\n`), []);
+  });
+
+  it('starts another where a condition leaves the planned one', async () => {
+    assert.equal((await others(`${run(24)}if [ "$MORE" = 1 ]; then\n${run(32)}fi\n`)).length, 1);
+    const [found] = await others(`${run(24)}if [ "$MORE" = 1 ]; then\n${run(32)}else\n${run(40)}fi\n`);
+    assert.equal(say(found?.message ?? ''), 'This command starts another run than the planned one');
+  });
+
   it('is found of other programs, too', async () => {
     const swift = (name: string, more: string): string => `swift ${name} --model Qwen/Qwen3-8B --max_length 4096 --per_device_train_batch_size 1 ${more}\n`; // prettier-ignore
     assert.equal(
