@@ -184,10 +184,10 @@ function withoutVariant(name: string): string {
     .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
     .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
     .replace(/^(pythia-.*)-deduped$/, '$1')
-    .replace(/^((?:flan-)?t5)-base$/, '$1-220m')
     .replace(/^deepseek-r1-0528-qwen3/, 'deepseek-r1-qwen3')
     .replace(
-      /(?:-(?:instruct|base|thinking|chat|foundation|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
+      // T5's base is a size
+      /(?<!^(?:flan-)?t5)(?:-(?:instruct|base|thinking|chat|foundation|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
       '',
     );
 }
