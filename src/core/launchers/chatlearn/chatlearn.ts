@@ -4,6 +4,7 @@ import { count, on, share } from '../../languages/reads';
 import { createResolver } from '../../languages/yaml/references';
 import { parseYaml } from '../../languages/yaml/document';
 import type { Facts, LauncherFile, Program } from '../../run/facts';
+import { greatestDivisor } from '../../numbers';
 import { sentence } from '../../sentence';
 import { coreKeys } from '../megatron/core-keys';
 import { createKeyReader, type KeyReader } from '../tables/keys';
@@ -47,6 +48,12 @@ const onFsdp: Program = {
   },
 };
 
+/** Tokens of a pack where a file names no number (`max_token_in_packing` of chatlearn/configs/base/base_model_config.py). */
+const mostPackedTokens = 32768;
+
+/** More samples of a micro-batch than anything trains. */
+const maximumPacked = 65536;
+
 /** Models of a run in addition to the one that trains, by what they do. */
 const roles: readonly (readonly [name: string, key: string])[] = [
   ['rollout', 'models.policy'],
@@ -63,7 +70,8 @@ export function readChatlearn(file: string, text: string): LauncherFile {
   const reader = createKeyReader(document, createResolver(document.root));
   const isFsdp = reader.one('runtime_args.train_backend', word)?.value.startsWith('fsdp') === true;
   const written = reader.facts(isFsdp ? sharded : megatron);
-  const facts = { ...lengths(reader), ...backendFacts(isFsdp, written), ...written };
+  const sized = { ...lengths(reader), ...backendFacts(isFsdp, written), ...written };
+  const facts = { ...sized, ...packedBatch(reader, sized) };
   const base = launcherFile(document, 'chatlearn', facts, reader);
   const isTemplate = facts.flavor === undefined || /^your_/i.test(facts.flavor.value);
   return {
@@ -93,16 +101,28 @@ function backendFacts(isFsdp: boolean, { context, recomputeGranularity }: Facts)
   };
 }
 
-/** A sample is its prompt and the response to it; packed, samples fill as many tokens as are set. */
+/** A sample is its prompt and the response to it. */
 function lengths(reader: KeyReader): Facts {
-  const isPacked = reader.one(`${trainer}.packing`, on(true))?.value === true;
-  const packed = isPacked ? reader.one(`${trainer}.max_token_in_packing`, count(1)) : undefined;
   const [prompt, response] = ['max_prompt_tokens_length', 'max_response_tokens_length'].map(
     (name) => reader.one(`models.policy.${name}`, count(1))?.value,
   );
-  if (packed !== undefined) return { sequenceLength: packed };
   if (prompt === undefined || response === undefined) return {};
   return { sequenceLength: byDefault(prompt + response, sentence`${prompt} tokens of the prompt and ${response} of the response`) };
+}
+
+/**
+ * Packed, a micro-batch is of as many whole samples as tokens are allowed, and its size in samples is not read (`split_microbatch` of
+ * chatlearn/algorithm/grpo_utils/trainer_utils.py; the batch of a step still counts samples): planned are as many as divide the batch of a
+ * replica. Attention stays within a sample.
+ */
+function packedBatch(reader: KeyReader, { sequenceLength, globalBatch, world, tensor, pipeline, context }: Facts): Facts {
+  if (reader.one(`${trainer}.packing`, on(true))?.value !== true) return {};
+  const tokens = reader.one(`${trainer}.max_token_in_packing`, count(1))?.value ?? mostPackedTokens;
+  const ranks = (tensor?.value ?? 1) * (pipeline?.value ?? 1) * (context?.value ?? 1);
+  const batch = ((globalBatch?.value ?? 0) * ranks) / (world?.value ?? 0);
+  const most = Math.floor(tokens / (sequenceLength?.value ?? Infinity));
+  const samples = Number.isInteger(batch) ? greatestDivisor(batch, Math.min(most, maximumPacked)) : 1;
+  return { microBatch: byDefault(samples, sentence`packing fills micro-batches by tokens, not by samples`) };
 }
 
 function otherModel(reader: KeyReader, name: string, key: string): readonly OtherModel[] {

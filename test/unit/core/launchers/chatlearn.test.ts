@@ -34,6 +34,15 @@ describe('a ChatLearn YAML', () => {
     assert.deepEqual(values, [3, 2, 'ulysses', 'full', 'uniform', undefined]);
   });
 
+  it('packs as many samples in a micro-batch as its tokens hold, and counts the batch in samples', async () => {
+    const packs = (tokens: string): string => text.replace('packing: false', `packing: true${tokens}`);
+    // 64 samples of 4,096 tokens on each of 4 replicas: of 10 that fit 8 divide them
+    const { training } = resolveRun(await load({ 'grpo.yaml': packs('\n    max_token_in_packing: 40960') }), open);
+    assert.deepEqual([training.globalBatch, training.microBatch, training.sequenceLength], [256, 8, 4096]);
+    const microBatch = (tokens: string): unknown => readChatlearn('grpo.yaml', packs(tokens)).facts.microBatch?.value;
+    assert.deepEqual([microBatch(''), microBatch('\n    max_token_in_packing: 4096')], [8, 1]);
+  });
+
   it('is a template where the model is left to the command line', () => {
     assert.equal(readChatlearn('grpo.yaml', text.replace('Qwen/Qwen2.5-7B-Instruct', 'your_hf_model_path')).isPart, true);
     assert.equal(readChatlearn('grpo.yaml', text).isPart, undefined);
