@@ -170,7 +170,7 @@ function modelNumbers(facts: Facts): LocatedPartial<WrittenModel> {
       : {
           qkvBias: bias.value ? from(bias, bias.value) : (facts.qkvBias ?? from(bias, bias.value)),
           attentionOutputBias: from(bias, bias.value),
-          mlpBias: from(bias, bias.value),
+          mlpBias: facts.mlpBias ?? from(bias, bias.value),
         };
   const both = encoderLayers !== undefined && decoderLayers !== undefined;
   const stacks = both

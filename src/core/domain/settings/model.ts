@@ -78,7 +78,7 @@ export const modelSizes = {
   bias: { read: flag, meaning: sentence`Whether linear layers add a bias; next to no time and memory.` },
   qkvBias: { type: boolean, meaning: sentence`Whether the projections of queries, keys and values add a bias.` },
   attentionOutputBias: { key: boolean, meaning: sentence`Whether the projection of attention's output adds a bias.` },
-  mlpBias: { key: boolean, meaning: sentence`Whether the projections of the feed-forward block add a bias.` },
+  mlpBias: { key: boolean, read: flag, meaning: sentence`Whether the projections of the feed-forward block add a bias.` },
   attentionSinks: { read: flag, meaning: sentence`A learned sink of each head, which takes a share of its attention.` },
   qkNorm: { type: boolean, meaning: sentence`Whether queries and keys are normed in every head before attention.` },
 } as const satisfies SettingTable;

@@ -1,8 +1,8 @@
 import { byDefault } from '../../domain/located';
-import { count, on, positiveNumber } from '../../languages/reads';
+import { count, largestCount, on, positiveNumber, share } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml } from '../../languages/yaml/document';
-import type { Facts, LauncherFile } from '../../run/facts';
+import type { Fact, Facts, LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
@@ -15,13 +15,20 @@ const mixer = `${decoder}.block.mixer`;
 const network = `${decoder}.block.mlp`;
 const precisions = { ...torchDtypes, bf16: 'bf16', fp16: 'fp16', fp32: 'fp32' } as const;
 
+const linearLayers = [
+  ...['query_layer', 'key_layer', 'value_layer', 'dense_layer'].map((name) => `${mixer}.${name}`),
+  ...['layer_1', 'layer_2'].map((name) => `${network}.${name}`),
+];
+
+/** Parts whose rate of learning may be 0. */
+const scaled = [`${decoder}.block`, mixer, network, `${base}.embeddings`, `${base}.head`, ...linearLayers];
+
 /** Fields of `DistributedConfig`, `MultiStageConfig` and `ScheduleConfig`, of the data, and of the batch as it was before. */
 const runKeys: Table = {
   flavor: [row('pretrained.path', pathWord)],
   sequenceLength: rows(count(1), 'data.maximum_document_length', 'batch.sequence_length'),
   microBatch: [row('batch.micro_batch_size', count(1))],
   globalBatch: [row('batch.batch_size', count(1))],
-  gradientAccumulation: rows(count(1), 'schedule.depth_first_micro_batches', 'batch.depth_first_micro_batches'),
   ...under(['model.distributed.'], {
     tensor: [row('tensor_parallel', count(1))],
     pipeline: [row('pipeline_parallel', count(1))],
@@ -50,6 +57,7 @@ const modelKeys: Table = {
   vocab: [row(`${base}.embeddings.vocab_size`, count(1))],
   tiedEmbeddings: [row(`${base}.tied_embedding_weight`, on(true))],
   bias: [row(`${mixer}.add_linear_biases`, on(true))],
+  mlpBias: [row(`${network}.add_linear_biases`, on(true))],
   norm: [row(`${decoder}.block.normalization.type`, knownWord({ rms_norm: 'rmsnorm', layer_norm: 'layernorm' }))],
 };
 
@@ -65,12 +73,57 @@ export function readFastLlm(file: string, text: string): LauncherFile {
   const left = unlikeParts(reader);
   const isPlanned = left.length === 0 && reader.one(`${decoder}.num_blocks`, count(1)) !== undefined;
   const written = reader.facts(isPlanned ? { ...modelKeys, ...runKeys } : runKeys);
-  const facts = { ...(isPlanned ? blockDefaults(reader, written) : {}), ...packedTokens(reader, written), ...written };
+  const defaults = isPlanned ? { ...blockDefaults(reader, written), ...expertDefaults(reader) } : {};
+  const facts = { ...defaults, ...packedTokens(reader, written), ...microBatches(reader), ...written };
+  const leftOut = [...left, ...unlikeOrder(reader, written)];
   return {
     ...launcherFile(document, 'fast-llm', facts, reader),
     modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
-    ...(left.length > 0 && { leftOut: left }),
+    ...readAdapters(reader),
+    ...(leftOut.length > 0 && { leftOut }),
   };
+}
+
+/** A field of `ScheduleConfig`, which was once of `batch`. */
+function ofSchedule(reader: KeyReader, name: string): Fact<number> | undefined {
+  return reader.one(`schedule.${name}`, count(1)) ?? reader.one(`batch.${name}`, count(1));
+}
+
+/** A step runs as many micro-batches depth-first as are given, each time with as many breadth-first (`sequential_micro_batches`). */
+function microBatches(reader: KeyReader): Facts {
+  const [depth, breadth] = [ofSchedule(reader, 'depth_first_micro_batches'), ofSchedule(reader, 'breadth_first_micro_batches')];
+  if (breadth === undefined) return depth === undefined ? {} : { gradientAccumulation: depth };
+  const value = (depth?.value ?? 1) * breadth.value;
+  return value > largestCount ? {} : { gradientAccumulation: { ...breadth, value } };
+}
+
+/** Orders of micro-batches that are not planned: breadth-first ones of a pipeline, and parts of a sequence. */
+function unlikeOrder(reader: KeyReader, { pipeline }: Facts): readonly string[] {
+  const isAbove = (name: string): boolean => (ofSchedule(reader, name)?.value ?? 1) > 1;
+  return [
+    ...((pipeline?.value ?? 1) > 1 && isAbove('breadth_first_micro_batches') ? ['schedule.breadth_first_micro_batches'] : []),
+    ...(isAbove('micro_batch_splits') ? ['schedule.micro_batch_splits'] : []),
+  ];
+}
+
+/** LoRA, by default of queries and values, with all else frozen (`LoRAConfig`; fast_llm/layers/attention/attention.py 138 to 165). */
+function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+  const kind = reader.one(`${base}.peft.type`, word);
+  if (kind?.source.kind !== 'file' || kind.value === 'none') return {};
+  const rank = reader.one(`${base}.peft.rank`, count(1));
+  const dropout = reader.one(`${base}.peft.dropout`, share);
+  const unlike = unlikeAdapters(reader, kind.value);
+  const defaults = { rank: 8, targets: ['q_proj', 'v_proj'], dropout: 0, reason: sentence`Fast-LLM's default` };
+  return {
+    adapters: { place: kind.source.place, name: 'peft', ...(rank && { rank }), ...(dropout && { dropout }), ...(unlike && { unlike }), defaults }, // prettier-ignore
+  };
+}
+
+/** Adapters of other layers than the usual, or next to weights that are trained. */
+function unlikeAdapters(reader: KeyReader, kind: string): string | undefined {
+  if (kind !== 'lora') return kind;
+  if (reader.one(`${base}.peft.freeze_others`, on(true))?.value === false) return 'freeze_others: false';
+  return linearLayers.map((layer) => `${layer}.apply_peft`).find((key) => reader.one(key, word) !== undefined);
 }
 
 /** Blocks that take turns, mixers other than attention, and frozen or distilled parts, by their keys. */
@@ -86,7 +139,7 @@ function unlikeParts(reader: KeyReader): readonly string[] {
     ...unlike(`${network}.type`, ['mlp', 'moe']),
     ...unlike(`${network}.recompute_level`, ['none']),
     ...set(`${decoder}.block.distillation_model`),
-    ...set(`${network}.lr_scale`),
+    ...scaled.map((part) => `${part}.lr_scale`).flatMap(set),
   ];
 }
 
@@ -118,7 +171,14 @@ function blockDefaults(reader: KeyReader, { norm }: Facts): Facts {
     vocab: byDefault(49152, reason),
     tiedEmbeddings: byDefault(false, reason),
     bias: byDefault(true, reason),
+    mlpBias: byDefault(true, reason),
     ...(norm === undefined && { norm: byDefault('layernorm', reason) }),
     positions: byDefault(rotary !== 'none' ? 'rotary' : hasPositions ? 'learned' : 'none', reason),
   };
+}
+
+/** What `MoEMLPConfig` has without a key. */
+function expertDefaults(reader: KeyReader): Facts {
+  if (reader.one(`${network}.type`, word)?.value !== 'moe') return {};
+  return { experts: byDefault(2, reason), activeExperts: byDefault(1, reason) };
 }

@@ -35,4 +35,44 @@ describe('a Fast-LLM YAML', () => {
     const mamba = readFastLlm('a.yaml', text.replace('type: attention', 'type: mamba'));
     assert.deepEqual(mamba.leftOut, ['model.base_model.decoder.block.mixer.type']);
   });
+
+  it('runs breadth-first micro-batches in addition to depth-first ones, whose order in a pipeline is left out', async () => {
+    const broad = (lines: string): string => text.replace('depth_first_micro_batches: 4', lines);
+    const both = broad('depth_first_micro_batches: 2\n  breadth_first_micro_batches: 8');
+    // 4 documents x 16 micro-batches x 4 replicas
+    assert.equal(resolveRun(await load({ 'train.yaml': both }), node).training.globalBatch, 256);
+    assert.equal(readFastLlm('a.yaml', both).leftOut, undefined);
+    const piped = readFastLlm('a.yaml', both.replace('tensor_parallel: 2', 'pipeline_parallel: 4'));
+    assert.deepEqual([piped.facts.layers?.value, piped.leftOut], [24, ['schedule.breadth_first_micro_batches']]);
+    assert.deepEqual(readFastLlm('a.yaml', broad('micro_batch_splits: 2')).leftOut, ['schedule.micro_batch_splits']);
+    const before = text.replace(/schedule:\n.*/, 'batch:\n  depth_first_micro_batches: 2\n  breadth_first_micro_batches: 3');
+    assert.equal(readFastLlm('a.yaml', before).facts.gradientAccumulation?.value, 6);
+  });
+
+  it('trains the adapters of queries and values where it has LoRA', async () => {
+    const lora = (peft: string): string => text.replace('    tied_embedding_weight', `    peft: ${peft}\n    tied_embedding_weight`);
+    const run = await load({ 'train.yaml': lora('{ type: lora, rank: 16 }') });
+    assert.equal(resolveRun(run, node).training.adapter?.rank, 16);
+    assert.equal(run.adapters?.unlike, undefined);
+    assert.deepEqual(run.adapters?.defaults?.targets, ['q_proj', 'v_proj']);
+    assert.equal(readFastLlm('a.yaml', lora('{ type: lora, freeze_others: false }')).adapters?.unlike, 'freeze_others: false');
+    assert.equal(readFastLlm('a.yaml', lora('{ type: none }')).adapters, undefined);
+  });
+
+  it('takes no sizes of a model of which a part may be frozen', () => {
+    const frozen = readFastLlm('a.yaml', text.replace('type: attention', 'type: attention\n          lr_scale: 0.0'));
+    assert.deepEqual([frozen.facts.layers, frozen.leftOut], [undefined, ['model.base_model.decoder.block.mixer.lr_scale']]);
+    const embedded = readFastLlm('a.yaml', text.replace('vocab_size: 32000', 'vocab_size: 32000, lr_scale: 0'));
+    assert.deepEqual(embedded.leftOut, ['model.base_model.embeddings.lr_scale']);
+  });
+
+  it('has two experts, of which a token takes one, and biases of its feed-forward apart from those of attention', async () => {
+    const moe = await load({ 'train.yaml': text.replace('intermediate_size', 'type: moe\n          intermediate_size') });
+    const { experts } = resolveRun(moe, node).model;
+    assert.deepEqual([experts?.count, experts?.active], [2, 1]);
+    const plain = countModelParameters(await load({ 'train.yaml': text })) ?? 0;
+    const biased = text.replace('gated: true\n          add_linear_biases: false', 'gated: true');
+    // of each layer two of 5,632 and one of 2,048
+    assert.equal(countModelParameters(await load({ 'train.yaml': biased })), plain + 24 * (2 * 5632 + 2048));
+  });
 });
