@@ -120,9 +120,14 @@ export const verlProgram: ShellProgram = {
 /** A path that a person is to replace: `/YOUR_MODELPATH`. */
 const placeholder = /\byour_|\byour-|<[^>]*>|path[_/-]?to\b/i;
 
+/** Whether a path names no model itself: `/path/to/Qwen2.5-7B` and `/data/your_team/Qwen2.5-7B` do. */
+function isPlaceholder(model: string): boolean {
+  return placeholder.test(model) && modelOfHub(model).config === null;
+}
+
 /** The model that the project is named after, whole (`Qwen2.5-32B`), where the path of the model is left for a person to fill in. */
 function projectModel({ flavor }: Facts, flags: ReadonlyMap<string, LocatedFlag>): Fact<string> | undefined {
-  if (flavor === undefined || !placeholder.test(flavor.value)) return undefined;
+  if (flavor === undefined || !isPlaceholder(flavor.value)) return undefined;
   return projectKeys
     .map((key) => flagFact(flags.get(key), word))
     .find((name) => name !== undefined && modelOfHub(name.value).config !== null);

@@ -27,7 +27,14 @@ describe('a verl script that leaves the path of its model to a person', () => {
   });
 
   it('is planned with the model of the path where that is one', async () => {
-    const { run } = await load('Qwen/Qwen2.5-7B', 'Qwen2.5-32B');
-    assert.equal(run?.model.layers.value, 28);
+    const names = ['Qwen/Qwen2.5-7B', '/path/to/Qwen2.5-7B-Instruct', '/data/your_team/Qwen2.5-7B-Instruct'];
+    for (const name of names) {
+      const { run, findings } = await load(name, 'Qwen2.5-32B');
+      assert.equal(run?.model.layers.value, 28, name);
+      assert.ok(
+        findings.every(({ message }) => !say(message).includes('placeholder')),
+        name,
+      );
+    }
   });
 });
