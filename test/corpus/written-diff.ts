@@ -71,6 +71,8 @@ function isWritten(name: FactName, ...files: readonly LauncherFile[]): boolean {
 
 /** A line, with the values of changed settings cut out, and with these settings cut out whole. */
 interface MaskedLine {
+  /** Blanks before it. */
+  readonly indent: number;
   readonly raw: string;
   readonly values: string;
   readonly whole: string;
@@ -90,7 +92,12 @@ function maskedLines({ file, text, facts }: LauncherFile, changed: readonly Fact
   const values = cut(own.map(({ value }) => value));
   const whole = cut(own.flatMap(({ value, whole: all }) => [value, ...(all === undefined ? [] : [all])]));
   return splitLines(text)
-    .map((raw, line) => ({ raw: plain(raw), values: plain(values[line] ?? ''), whole: plain((whole[line] ?? '').replaceAll(cutOut, '')) }))
+    .map((raw, line) => ({
+      indent: raw.search(/\S|$/),
+      raw: plain(raw),
+      values: plain(values[line] ?? ''),
+      whole: plain((whole[line] ?? '').replaceAll(cutOut, '')),
+    }))
     .filter(({ raw }) => !raw.startsWith(header));
 }
 
@@ -121,17 +128,23 @@ function differingLines({ before, after }: WrittenFile, changed: readonly FactNa
     if (!isNew) at += count;
     if (!isGone) to += count;
   }
+  const allAdded = new Set(added);
   const gone = removed.filter((line) => {
     const found = added.findIndex((other) => fits(line.values, other.raw) || fits(other.values, line.raw));
     if (found !== -1) added.splice(found, 1);
     return found === -1 && line.whole !== '' && !isUnused(line.raw, after.text);
   });
   // a section of YAML says nothing without its settings, and one setting may be the first of its section or lie in braces of its own
-  const isSection = ({ raw, values }: MaskedLine): boolean =>
-    /\.ya?ml$/.test(after.file) && (/^\w+:$/.test(raw) || /^("?[a-z]\w*"?: *\{? *)+\0+ *\}*,?$/i.test(values));
+  const isSetting = ({ values }: MaskedLine): boolean => /^("?[a-z]\w*"?: *\{? *)+\0+ *\}*,?$/i.test(values);
+  const isSection = (line: MaskedLine): boolean => {
+    const first = next[next.indexOf(line) + 1];
+    if (!/^\w+:$/.test(line.raw) || first === undefined || !allAdded.has(first) || first.indent <= line.indent) return false;
+    return isSetting(first) || isSection(first);
+  };
+  const isPartOfSection = (line: MaskedLine): boolean => /\.ya?ml$/.test(after.file) && (isSetting(line) || isSection(line));
   return [
     ...gone.map(({ raw }) => `a line is changed or gone: ${raw}`),
-    ...added.filter((line) => line.whole !== '' && !isSection(line)).map(({ raw }) => `a line is added: ${raw}`),
+    ...added.filter((line) => line.whole !== '' && !isPartOfSection(line)).map(({ raw }) => `a line is added: ${raw}`),
   ];
 }
 
