@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
-import { editableFile } from '../../core/export/launchers/edit-launcher';
+import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
 import { ExpectedError } from '../../core/errors';
@@ -96,7 +96,7 @@ export async function bestFile(
   watcher: Parameters<typeof searchLayouts>[3],
   texts: Map<string, string>,
 ): Promise<BestFile> {
-  if (options.to === null) requireEditable(asked);
+  if (options.to === null) await requireEditable(asked);
   const config = { ...asked, run: runFor(asked.run, options.to) };
   const result = await searchedWhereItFits(config, options, watcher);
   requireGpus(config, result);
@@ -156,7 +156,9 @@ function requireGpus({ run: { place } }: RunConfig, { gpus, request: { cluster }
 }
 
 /** @throws ExpectedError `apply-not-this-file` for a file that layouts are not written into, before anything is searched for it. */
-function requireEditable({ run: { format, place, capabilities } }: RunConfig): void {
+async function requireEditable({ run: { format, place, capabilities }, launcher, reread }: RunConfig): Promise<void> {
+  const editable = launcher === null || reread === null ? null : await editableFile(launcher, reread);
+  if (editable !== null) requireWritable(editable);
   if (isApplied(format)) return;
   throw new ExpectedError(
     'apply-not-this-file',

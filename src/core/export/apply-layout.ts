@@ -12,6 +12,7 @@ import {
   decidedBySearch,
   editLauncher,
   requireEdited,
+  requireWritable,
   writtenInto,
   type EditableFile,
   type EditedLauncher,
@@ -70,6 +71,7 @@ export function applyLayout(
   const { format } = run;
   if (format === 'terapipe') return intoJson(run, found, toPlanRequest(result.request, found).layout.stageLayers);
   if (editable === null) throw notThisFile(run);
+  requireWritable(editable);
   const { launcher } = editable;
   const step = stepOfFound(result, found);
   const asked = decidedBySearch(step.plan, editable);

@@ -112,6 +112,38 @@ describe('export --search', () => {
     assert.match(readFileSync(at('gpt.sh'), 'utf8'), /--num-layers 4/);
   });
 
+  it('refuses a file with lists of its kinds of devices once, before a search', async () => {
+    const lines = [
+      'system:',
+      '  tensor_model_parallel_size: 2',
+      '  pipeline_model_parallel_size: 2',
+      '  disable_bias_linear: True',
+      '  sequence_parallel: True',
+      '  precision:',
+      '    bf16: True',
+      '  hetero:',
+      '    enable_hetero: True',
+      '    hetero_device_types: ["A800","BI150"]',
+      '    hetero_pipeline_layer_split: [12, 12]',
+      '    hetero_process_meshes: [2, 1, 1, 2, 1, 2, 1, 1, 2, 1]',
+      'model:',
+      '  num_layers: 24',
+      '  hidden_size: 2048',
+      '  num_attention_heads: 16',
+      '  seq_length: 2048',
+      '  max_position_embeddings: 2048',
+      '  micro_batch_size: 1',
+      '  global_batch_size: 64',
+      'data:',
+      '  tokenizer:',
+      '    vocab_size: 32000',
+    ];
+    writeFileSync(at('hetero.yaml'), `${lines.join('\n')}\n`);
+    const { exitCode, answer } = await search('hetero.yaml', '--out', 'other.yaml');
+    assert.deepEqual([exitCode, answer.error?.code, existsSync(at('other.yaml'))], [2, 'apply-not-this-file', false]);
+    assert.match(answer.error?.message ?? '', /Kinds of devices have lists of their own/);
+  });
+
   it('searches a model for the launcher of the new file: what it cannot set is not found', async () => {
     const config = { model_type: 'llama', num_hidden_layers: 8, hidden_size: 4096, num_attention_heads: 32, vocab_size: 32_000 };
     writeFileSync(at('llama.json'), JSON.stringify({ ...config, intermediate_size: 11_008 }));

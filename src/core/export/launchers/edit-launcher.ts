@@ -1,4 +1,5 @@
 import { countOf } from '../../launchers/counts';
+import { fileStart } from '../../languages/json/document';
 import { memoized } from '../../records';
 import { isEditable, launcherTraits, launchers } from '../../launchers/registry';
 import type { Editor, Syntax } from '../../launchers/writing/editor';
@@ -43,6 +44,13 @@ export async function editableFile(launcher: LauncherFile, read: LauncherReader)
   return editor === undefined ? null : { launcher, read, editor };
 }
 
+/** @throws ExpectedError `apply-not-this-file` for a file that no layout is written into. */
+export function requireWritable({ launcher, editor }: EditableFile): void {
+  const why = editor.refuses?.(launcher) ?? null;
+  if (why !== null)
+    throw new ExpectedError('apply-not-this-file', why, sentence`export the layout as a new file`, fileStart(launcher.file));
+}
+
 /** The same syntax, which looks for open settings once in each text. */
 function searchedOnce({ open, edit }: Syntax): Syntax {
   const known = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
@@ -85,9 +93,11 @@ function settingsAbout(
  * Writes a plan into the text of a launcher's file: the fewest settings, each where it is (in the variable that a flag takes), comments and
  * layout kept. Every change is read back before the next, and one that does not give what it should, or undoes another, is not made but
  * reported.
- * @throws ExpectedError `export-unsound` where the changed file has an error that it did not have, or would not run as planned.
+ * @throws ExpectedError as `requireWritable`, and `export-unsound` where the changed file has an error that it did not have, or would not
+ * run as planned.
  */
 export function editLauncher(step: PlannedStep, editable: EditableFile): EditedLauncher {
+  requireWritable(editable);
   const edited = writtenInto(step.plan, editable);
   requireEdited(step, edited, editable);
   return edited;

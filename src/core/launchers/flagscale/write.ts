@@ -1,5 +1,6 @@
 import type { FactName, LauncherFile } from '../../run/facts';
 import type { YamlDocument } from '../../languages/yaml/document';
+import { sentence } from '../../sentence';
 import { megatronSettings } from '../megatron/plan-settings';
 import { argumentNames } from '../megatron/written-keys';
 import type { Editor } from '../writing/editor';
@@ -12,9 +13,11 @@ const syntax = yamlSyntax({ keys: flagScaleKeys, precisionSwitch: (document, nam
 export const flagScaleEditor: Editor = {
   settings: (plan, { traits }) => megatronSettings(plan, traits),
   syntax: { ...syntax, edit: (launcher, edit) => (isHeterogeneous(launcher) ? [] : syntax.edit(launcher, edit)) },
+  refuses: (launcher) =>
+    isHeterogeneous(launcher) ? sentence`Kinds of devices have lists of their own in this file, which no layout is written into` : null,
 };
 
-/** Whether kinds of devices have sizes and layers of their own, in lists that no plan of one layout is written into. */
+/** Whether kinds of devices have sizes and layers of their own, in lists that no plan of one layout has. */
 function isHeterogeneous({ facts: { pipelineLayout } }: LauncherFile): boolean {
   return pipelineLayout?.name?.includes('hetero') === true;
 }

@@ -2,6 +2,7 @@ import type { FactName, LauncherFile, Program } from '../../run/facts';
 import type { ListedSettings } from '../../run/run-settings';
 import type { DesiredSetting, SettingEdit } from './desired-setting';
 import type { KeyNames } from './key-names';
+import type { Sentence } from '../../sentence';
 import type { LauncherTraits } from '../traits';
 import type { LaunchSettings, ModelGap, Remark } from './launch-settings';
 
@@ -21,6 +22,8 @@ export interface Editor {
   readonly settings: (plan: LaunchSettings, starts: Started) => readonly DesiredSetting[];
   /** How one of them is written. */
   readonly syntax: Syntax;
+  /** Why no layout is written into a file, before one is searched for it; null: some may be. Absent: into each. */
+  readonly refuses?: (launcher: LauncherFile) => Sentence | null;
   /** How a file is written from nothing; absent: none is. */
   readonly newFile?: NewFile;
 }
