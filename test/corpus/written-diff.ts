@@ -134,7 +134,7 @@ function differingLines({ before, after }: WrittenFile, changed: readonly FactNa
     if (found !== -1) added.splice(found, 1);
     return found === -1 && line.whole !== '' && !isUnused(line.raw, after.text);
   });
-  // a section of YAML says nothing without its settings, and one setting may be the first of its section or lie in braces of its own
+  // a section of YAML has no meaning without its settings, and one setting may be the first of its section or lie in braces of its own
   const isSetting = ({ values }: MaskedLine): boolean => /^("?[a-z]\w*"?: *\{? *)+\0+ *\}*,?$/i.test(values);
   const isSection = (line: MaskedLine): boolean => {
     const first = next[next.indexOf(line) + 1];

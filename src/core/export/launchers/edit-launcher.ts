@@ -1,5 +1,4 @@
 import { countOf } from '../../launchers/counts';
-import { fileStart } from '../../languages/json/document';
 import { memoized } from '../../records';
 import { isEditable, launcherTraits, launchers } from '../../launchers/registry';
 import type { Editor, Syntax } from '../../launchers/writing/editor';
@@ -47,8 +46,7 @@ export async function editableFile(launcher: LauncherFile, read: LauncherReader)
 /** @throws ExpectedError `apply-not-this-file` for a file that no layout is written into. */
 export function requireWritable({ launcher, editor }: EditableFile): void {
   const why = editor.refuses?.(launcher) ?? null;
-  if (why !== null)
-    throw new ExpectedError('apply-not-this-file', why, sentence`export the layout as a new file`, fileStart(launcher.file));
+  if (why !== null) throw new ExpectedError('apply-not-this-file', why, sentence`export the layout as a new file`, launcher.place);
 }
 
 /** The same syntax, which looks for open settings once in each text. */
