@@ -64,7 +64,7 @@ describe('terapipe mcp, over standard input and output', () => {
       readonly next: { readonly value: number; readonly mayFit: boolean };
       readonly mayFit: number;
     }
-    const { value, next, mayFit } = data as Found;
+    const { value, next, mayFit } = data as unknown as Found;
     assert.ok(value < next.value && next.value <= mayFit && next.mayFit);
     assert.match(
       text,

@@ -58,7 +58,7 @@ export interface StageMemory {
    * the step to run. 0 under runtimes whose blocks are not counted one by one, or that set expandable segments.
    */
   readonly crowdedBytes: number;
-  /** A file sets that the allocator grows its segments, so nothing is kept free for fragmentation. */
+  /** A file sets that the allocator grows its segments, so that little is kept free for fragmentation. */
   readonly growsSegments?: true;
   /** GPU memory in use, as `nvidia-smi` shows it: what is reserved, the CUDA context and NCCL's buffers. */
   readonly inUseBytes: number;

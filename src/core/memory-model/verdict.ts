@@ -17,15 +17,15 @@ export const fragmentation = 0.05;
  * c10/cuda/CUDACachingAllocator.cpp), so a step that needs more than is usable may still run; one that does not fit even with this does
  * not.
  */
-const leastFragmentation = 0.01;
+export const leastFragmentation = 0.01;
 
 type MarginInputs = Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'growsSegments'>;
 
 /** Why this margin of a GPU's memory is kept free. */
 export function marginBecause({ capacityBytes, usableBytes, growsSegments }: MarginInputs): Sentence {
   if (growsSegments === true) {
-    const kept = formatBytes(capacityBytes - usableBytes);
-    return sentence`${kept} for the CUDA context and NCCL buffers; expandable segments leave next to no fragmentation`;
+    const kept = formatBytes(capacityBytes - (1 + leastFragmentation) * usableBytes);
+    return sentence`${kept} for the CUDA context, NCCL buffers and a segment, and 1 % of the tensors: expandable segments are set`;
   }
   const kept = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
   return sentence`${kept} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;

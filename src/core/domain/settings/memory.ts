@@ -91,7 +91,7 @@ export const memory = {
     type: integer(1, 1e12),
     meaning: sentence`Parameters that DeepSpeed's stage 3 updates at a time, which its step copies or swaps.`,
   },
-  /** PyTorch's `expandable_segments`; absent: as the runtime's launcher sets it. */
+  /** PyTorch's `expandable_segments`; absent: as the runtime's launcher sets it. Limits under TorchTitan do not depend on it. */
   expandableSegments: {
     type: boolean,
     meaning: sentence`PyTorch's allocator grows its segments (expandable_segments): it loses little to fragmentation.`,

@@ -32,7 +32,7 @@ export interface PrefillAnswer {
   readonly remedy: Sentence | null;
 }
 
-/** A run as a server runs a prompt of this many tokens: one replica, one sequence, nothing kept for backward. */
+/** A run as a server runs a prompt of this many tokens: one replica with whole weights, one sequence on its ranks, nothing kept for backward. */
 export function servedRequest(
   run: Run,
   { tokens, stages }: PrefillQuestion,
@@ -40,7 +40,14 @@ export function servedRequest(
   found: readonly NamedProfile[] = [],
   signal?: CancelSignal,
 ): PlanRequest {
-  const sets = ['training.microBatch=1', 'training.globalBatch=1', 'layout.data=1', 'training.recompute=none'];
+  const sets = [
+    'training.microBatch=1',
+    'training.globalBatch=1',
+    'layout.data=1',
+    'layout.context=1',
+    'training.zeroStage=0',
+    'training.recompute=none',
+  ];
   const sizes = [`training.sequenceLength=${tokens}`, ...(stages === null ? [] : [`layout.pipeline=${stages}`])];
   return resolveRun(applyOverrides(run, [...sets, ...sizes]), { ...defaults, kept: undefined }, found, signal);
 }

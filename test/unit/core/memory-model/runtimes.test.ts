@@ -127,7 +127,7 @@ describe('memory by the framework', () => {
     }
   });
 
-  it('keeps nothing free for fragmentation where a file sets expandable segments, and no blocks of other moments', () => {
+  it('keeps 1 % free where a file sets expandable segments, and no blocks of other moments', () => {
     const [schedule, capacity] = [generateSchedule('1F1B', toScheduleProblem([{ batch: 1, tokens: [8] }], 1)), 80 * 2 ** 30];
     for (const runtime of ['megatron', 'deepspeed', 'fsdp1', 'ddp', 'torchtitan'] as const) {
       const under = (set: Partial<TrainingSpec>) => {
@@ -136,8 +136,10 @@ describe('memory by the framework', () => {
         return { ...whole, room: capacity - nonAllocatorBytes(inputs) };
       };
       const [grown, fixed] = [under({ expandableSegments: true }), under({ expandableSegments: false })];
-      const segment = grown.room - grown.usableBytes;
-      assert.equal(segment, 22 * 2 ** 20, runtime);
+      // TorchTitan sets them whether a file does or not
+      const limits =
+        runtime === 'torchtitan' ? [grown.room / 1.05, grown.room / 1.05] : [(grown.room - 22 * 2 ** 20) / 1.01, grown.room - 22 * 2 ** 20];
+      [grown.usableBytes, grown.mostBytes].forEach((bytes, index) => assert.ok(Math.abs(bytes - (limits[index] ?? 0)) < 1, runtime));
       assert.ok(Math.abs(fixed.usableBytes - fixed.room / 1.05) < 1, runtime);
       assert.ok(grown.reservedBytes < fixed.reservedBytes, runtime);
       assert.equal(grown.crowdedBytes, 0, runtime);
