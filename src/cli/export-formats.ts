@@ -17,7 +17,7 @@ interface ExportFormat {
    * @throws ExpectedError where this plan cannot be written so.
    */
   readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Promise<ExportedFile>;
-  /** Whose file it is; absent: it is no launcher's. */
+  /** Whose file it is; absent: it belongs to no launcher. */
   readonly launcher?: LauncherFormat;
   /** Files that `--into` takes for it; empty: none. */
   readonly into: readonly ConfigFormat[];

@@ -94,8 +94,13 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('focus'), on: v.picklist(pageFocuses) }),
   // Open a first plan of a known model.
   v.object({ type: v.literal('startModel'), model: v.picklist(knownModels) }),
-  // `about`: what of the scenario to change, for `terapipe.changeScenario`.
-  v.object({ type: v.literal('command'), command: v.picklist(pageCommands), about: v.optional(scenarioPart) }),
+  // `about`: what of the scenario to change, for `terapipe.changeScenario`; `what`: what to run, for `terapipe.runHere`.
+  v.object({
+    type: v.literal('command'),
+    command: v.picklist(pageCommands),
+    about: v.optional(scenarioPart),
+    what: v.optional(v.literal('profile')),
+  }),
   v.object({ type: v.literal('reveal'), place }),
   v.object({ type: v.literal('change'), change: controlChange }),
   // Make the edits of a finding's quick fix, by its English title.

@@ -59,12 +59,12 @@ describe('terapipe mcp, over standard input and output', () => {
       set: { 'cluster.gpu.preset': 'A100-40GB', 'cluster.gpu.memoryGB': 3 },
     };
     const { text, data } = await agent.call('terapipe_max', { what: 'layers', ...asked });
-    interface Found {
+    interface LargestAnswer {
       readonly value: number;
       readonly next: { readonly value: number; readonly mayFit: boolean };
       readonly mayFit: number;
     }
-    const { value, next, mayFit } = data as unknown as Found;
+    const { value, next, mayFit } = data as unknown as LargestAnswer;
     assert.ok(value < next.value && next.value <= mayFit && next.mayFit);
     assert.match(
       text,

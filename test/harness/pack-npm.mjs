@@ -24,7 +24,10 @@ async function fillPackage() {
   copyFileSync(path.join(root, 'docs', 'findings.md'), path.join(stage, 'docs', 'findings.md'));
   mkdirSync(path.join(stage, 'schemas'));
   for (const name of ['answers.schema.json', 'terapipe.schema.json'])
-    copyFileSync(path.join(root, 'media', 'schemas', name), path.join(stage, 'schemas', name));
+    writeFileSync(
+      path.join(stage, 'schemas', name),
+      JSON.stringify(JSON.parse(readFileSync(path.join(root, 'media', 'schemas', name), 'utf8'))),
+    );
   const dist = path.join(stage, 'dist');
   await copyRead(dist);
   const builds = [...terminalBuilds(dist), profilerBuild(dist), apiBuild(dist)];

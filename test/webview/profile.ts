@@ -67,6 +67,8 @@ export const profileCases: readonly Case[] = [
       await panel.getByRole('button', { name: 'Import measured times' }).click();
       await panel.getByRole('button', { name: 'Profile with PyTorch' }).click();
       assert.deepEqual(await commandsOf(open), ['terapipe.profile', 'terapipe.importProfile', 'terapipe.runHere']);
+      const asked = (await open.messages()).flatMap((message) => (message.type === 'command' ? [message.what] : []));
+      assert.deepEqual(asked, [undefined, undefined, 'profile']);
       return undefined;
     },
   },

@@ -25,7 +25,7 @@ type MarginInputs = Pick<StageMemory, 'capacityBytes' | 'usableBytes' | 'growsSe
 export function marginBecause({ capacityBytes, usableBytes, growsSegments }: MarginInputs): Sentence {
   if (growsSegments === true) {
     const kept = formatBytes(capacityBytes - (1 + leastFragmentation) * usableBytes);
-    return sentence`${kept} for the CUDA context, NCCL buffers and a segment, and 1 % of the tensors: expandable segments are set`;
+    return sentence`${kept} for the CUDA context, NCCL and a segment, and 1 % of the tensors, as segments expand`;
   }
   const kept = formatBytes(capacityBytes - (1 + fragmentation) * usableBytes);
   return sentence`${kept} for the CUDA context and NCCL buffers, and 5 % of the tensors for the allocator's fragmentation`;

@@ -31,8 +31,8 @@ export function analyticKinks(inputs: CostInputs, batch: number, lengths: readon
 }
 
 /**
- * The same of `profiledStageCost`. Null where weights or gradients are exchanged in each pass, with a square term of the context, and where the share of a selective recompute is the analytic
- * model's of unfused attention.
+ * The same of `profiledStageCost`. Null where weights or gradients are exchanged in each pass, with a square term of the context, and where
+ * the share of a selective recompute is the analytic model's of unfused attention.
  */
 export function profileKinks(inputs: CostInputs, profile: Profile, batch: number, lengths: readonly number[]): readonly number[] | null {
   const { training } = inputs;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { totalmem } from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -184,7 +185,9 @@ function training({ file, plan, folder }: Run, what: 'train' | 'check'): Work {
 async function profiling({ profiles, log }: RunHereCommands, { file, plan }: Run, request: PlanRequest): Promise<Work> {
   const target = profiles.profileFolder(file);
   await vscode.workspace.fs.createDirectory(vscode.Uri.file(target));
-  const written = path.join(target, `torch-${folderName(plan)}.json`);
+  // The same plan of the same config replaces what it measured before.
+  const key = createHash('sha256').update(JSON.stringify([file, plan.layout, plan.training.precision, plan.training.sequenceLength]));
+  const written = path.join(target, `torch-${folderName(plan)}-${key.digest('hex').slice(0, 8)}.json`);
   return {
     name: vscode.l10n.t('profile {0}', plan.title),
     options: ['--profile', written],

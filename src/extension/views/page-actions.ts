@@ -35,8 +35,9 @@ export async function actForPage(
       if (message.command === 'terapipe.exportPlan' && session !== null && session.plan !== null)
         await savePlan(session.file, session.plan, null);
       else {
-        const config = session === null ? [] : [vscode.Uri.parse(session.file), ...(message.about === undefined ? [] : [message.about])];
-        await vscode.commands.executeCommand(message.command, ...config);
+        const { about, what } = message;
+        const asked = [...(about === undefined ? [] : [about]), ...(what === undefined ? [] : [{ what }])];
+        await vscode.commands.executeCommand(message.command, ...(session === null ? [] : [vscode.Uri.parse(session.file), ...asked]));
       }
       return;
     case 'startModel':

@@ -56,7 +56,7 @@ function importLink(host: Host): HTMLElement {
 export function otherWays(host: Host): { readonly element: HTMLElement; readonly update: (trusted: boolean) => void } {
   const torch = h(
     'button',
-    { class: 'link', type: 'button', onclick: () => host.post({ type: 'command', command: 'terapipe.runHere' }) },
+    { class: 'link', type: 'button', onclick: () => host.post({ type: 'command', command: 'terapipe.runHere', what: 'profile' }) },
     t('Profile with PyTorch'),
   );
   return { element: h('div', { class: 'profile-ways' }, torch, importLink(host)), update: (trusted) => (torch.hidden = !trusted) };

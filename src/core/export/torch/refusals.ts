@@ -1,6 +1,10 @@
+import { elementBytes } from '../../domain/number-formats';
 import { ExpectedError } from '../../errors';
+import { formatBytes } from '../../format';
 import { isRecomputed } from '../../domain/recompute';
 import type { ModelSpec } from '../../domain/model';
+import { parameterCount } from '../../model/parameters';
+import { minimum } from '../../numbers';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { placementText } from '../../cluster/groups';
 import type { Candidate } from '../../planner/plan';
@@ -120,8 +124,12 @@ function trainingRefusals(training: TrainingSpec): readonly Refusal[] {
   ];
 }
 
-function layoutRefusals({ model, cluster, layout }: PlanRequest, { timeline }: Candidate): readonly Refusal[] {
-  const { tensor } = layout;
+function layoutRefusals(request: PlanRequest, { timeline, memory }: Candidate): readonly Refusal[] {
+  const { model, cluster, layout, training } = request;
+  const { tensor, pipeline } = layout;
+  // With ZeRO 3, too, the runtime makes a stage whole and then cuts it, and gathers it whole to save it.
+  const wholeBytes = (elementBytes(training) * parameterCount(model)) / tensor / pipeline;
+  const usableBytes = minimum(memory.stages.map((stage) => stage.usableBytes));
   const placement = placementText(cluster, layout);
   const shared = [model.heads, model.latent ? 0 : model.kvHeads, model.ffn, model.denseFfn ?? 0, model.experts?.sharedFfn ?? 0];
   return [
@@ -129,6 +137,11 @@ function layoutRefusals({ model, cluster, layout }: PlanRequest, { timeline }: C
       shared.some((size) => size % tensor !== 0),
       sentence`heads or widths that ${counted(tensor, 'tensor-parallel rank')} cannot share`,
       sentence`set layout.tensor to a divisor of all of them`,
+    ],
+    [
+      training.zeroStage === 3 && wholeBytes > usableBytes,
+      sentence`weights that are whole on each GPU before the first step: ${formatBytes(wholeBytes)} of ${formatBytes(usableBytes)} usable`,
+      sentence`raise layout.tensor or layout.pipeline`,
     ],
     [placement !== null, sentence`${placement ?? ''}`, sentence`plan one kind of nodes: torchrun cannot choose the nodes of a stage`],
     [layout.expert > 1, sentence`expert parallelism`, setting('layout.expert=1')],

@@ -32,7 +32,7 @@ export interface PrefillAnswer {
   readonly remedy: Sentence | null;
 }
 
-/** A run as a server runs a prompt of this many tokens: one replica with whole weights, one sequence on its ranks, nothing kept for backward. */
+/** A run as a server runs a prompt of this many tokens: one sequence on one replica with whole weights, nothing kept for backward. */
 export function servedRequest(
   run: Run,
   { tokens, stages }: PrefillQuestion,

@@ -206,11 +206,13 @@ class Gradients:
     @contextlib.contextmanager
     def whole_weights(self) -> Iterator[None]:
         """All weights of this rank's stages are whole meanwhile. Collective over replicas with ZeRO 3."""
-        for bucket in self:
-            bucket.gather_weights()
-        yield
-        for bucket in self:
-            bucket.free_weights()
+        try:
+            for bucket in self:
+                bucket.gather_weights()
+            yield
+        finally:
+            for bucket in self:
+                bucket.free_weights()
 
     def gathered(self) -> dict[str, torch.Tensor]:
         """The gradients of all parameters of this rank by global name. Collective over replicas."""

@@ -29,7 +29,7 @@ class PyTorchPipeline(Pipeline):
 
     def __init__(self, plan: Plan, mesh: Mesh, weights: Weights | None = None) -> None:
         _require_equal(plan)
-        _require_whole_weights(plan)
+        _require_whole_weights(plan, mesh)
         super().__init__(plan, mesh, weights)
         group = mesh.pp.group or dist.group.WORLD
         modules = [_Submodule(stage, self.places[0]) for stage in self.stages.values()]
@@ -92,8 +92,8 @@ def _require_equal(plan: Plan) -> None:
         raise RuntimeRefusal("PyTorch's runtime has micro-batches of one size: leave out --pytorch-schedule")
 
 
-def _require_whole_weights(plan: Plan) -> None:
-    if plan.layout.zero_stage == 3:
+def _require_whole_weights(plan: Plan, mesh: Mesh) -> None:
+    if plan.layout.zero_stage == 3 and mesh.replicas.size > 1:
         raise RuntimeRefusal("weights that are gathered for each pass need our loop: leave out --pytorch-schedule")
 
 

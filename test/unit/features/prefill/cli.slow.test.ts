@@ -26,6 +26,31 @@ function compositions(units: number): number[][] {
 }
 
 describe('terapipe prefill', () => {
+  it('plans one replica with whole weights, whatever shards and divides sequences in training', async () => {
+    const line = openCommandLine();
+    try {
+      const config = (training: object, layout: object) =>
+        JSON.stringify({
+          model: { layers: 4, hidden: 1024, heads: 8, ffn: 4096, vocab: 1024 },
+          cluster: { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 },
+          training: { sequenceLength: 131072, globalBatch: 8, attention: 'flash', precision: 'bf16', ...training },
+          layout: { tensor: 1, pipeline: 1, data: 8, ...layout },
+        });
+      writeFileSync(path.join(line.folder, 'whole.json'), config({}, {}));
+      writeFileSync(
+        path.join(line.folder, 'sharded.json'),
+        config({ zeroStage: 3, contextParallelComm: 'ulysses' }, { context: 8, data: 1 }),
+      );
+      const [whole, sharded] = [await line.run(['prefill', 'whole.json', '--json']), await line.run(['prefill', 'sharded.json', '--json'])];
+      const timeOf = (text: string) =>
+        (JSON.parse(text) as { readonly prefill: { readonly timeToFirstTokenMs: number } }).prefill.timeToFirstTokenMs;
+      assert.ok(timeOf(whole!.out) > 0);
+      assert.equal(timeOf(sharded!.out), timeOf(whole!.out));
+    } finally {
+      line.dispose();
+    }
+  });
+
   it('finds the best of all ways to cut a short prompt, and no rule is faster', () => {
     const wanted = served(8192, 1024);
     const found = planPrefill(wanted, Infinity);

@@ -315,6 +315,10 @@ describe('plan.json for the PyTorch runtime', () => {
     assert.equal(torchPlan(sharding(1)).gaps.length, 1);
     const [gathered] = torchPlan(sharding(2)).gaps;
     assert.match(say(gathered!.what), /weights gathered ahead/);
+    const [candidate] = plan.candidates;
+    const { stages } = candidate!.memory;
+    const memory = { ...candidate!.memory, stages: stages.map((stage) => ({ ...stage, usableBytes: 1e3 })) };
+    assert.throws(() => torchPlan({ ...sharding(2), candidates: [{ ...candidate!, memory }] }), /weights that are whole on each GPU/);
   });
 
   it('is what its schema describes', async () => {
