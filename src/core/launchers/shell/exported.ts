@@ -27,7 +27,7 @@ export function launchOfScript(texts: ScriptTexts, evaluation: Evaluation, given
     if (!flat.some((word) => script.test(wordText(word) ?? ''))) continue;
     const variables = new Map([...evaluation.variables, ...givenVariables(command)]);
     const settings = variableFlags(texts, variables, (name) => words(name) !== undefined);
-    const launch = launchWith(new Map([...settings, ...readLaunchFlags(texts, flat, { words })]));
+    const launch = { ...launchWith(new Map([...settings, ...readLaunchFlags(texts, flat, { words })])), command };
     const text = settingsText(launch.flags, given);
     if (!runs.has(text)) runs.set(text, { launch, place: texts.placeAt(command) });
   }

@@ -62,6 +62,8 @@ export interface Launch {
   readonly isOfTorchrun: boolean;
   /** Words that are known only at run time and that may be more flags: `"$@"`, `$EXTRA_ARGS`. */
   readonly rest: readonly OpenWord[];
+  /** The command itself, where there is one. */
+  readonly command?: Command;
   /** Where other commands of the script start training with other settings of the program. */
   readonly others: readonly Place[];
 }
@@ -92,7 +94,7 @@ export function findLaunch(texts: ScriptTexts, { commands, variables }: Evaluati
     planned = started;
     [best, bestScore] = [{ flags, ...startedProgram(words), isCommand: true, rest: openWords(texts, words), others: [] }, score];
   }
-  if (planned !== undefined) return { ...best, others: otherRuns(texts, found, planned, settings) };
+  if (planned !== undefined) return { ...best, command: planned.command, others: otherRuns(texts, found, planned, settings) };
   const lists = [...variables.values()].map(({ value }): Element => ({
     start: 0,
     end: 0,

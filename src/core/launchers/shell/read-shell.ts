@@ -91,12 +91,13 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const sourced = (path: string): Layer | null => layers.slice(0, -1).find((layer) => isAt(layer.file, path)) ?? null;
   const evaluation = evaluate(texts, root, scriptEnvironment(text), { parse: parser.parse, sourced });
   const other = findShellProgram(text);
-  const environment = allocatorFacts(texts, evaluation);
   if (other !== undefined) {
-    const read = fileOfProgram(other, texts, layers, readLaunch(other, texts, evaluation), syntaxRemarks(file, root));
-    return { ...read, facts: { ...environment, ...read.facts } };
+    const started = readLaunch(other, texts, evaluation);
+    const read = fileOfProgram(other, texts, layers, started, syntaxRemarks(file, root));
+    return { ...read, facts: { ...allocatorFacts(texts, evaluation, started.command), ...read.facts } };
   }
   const launch = findLaunch(texts, evaluation);
+  const environment = allocatorFacts(texts, evaluation, launch.command);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
   const remarks = [

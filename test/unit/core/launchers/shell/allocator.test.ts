@@ -40,6 +40,20 @@ describe('the allocator of PyTorch, as a script sets it', () => {
     assert.equal(setBy(`export PYTORCH_CUDA_ALLOC_CONF=${off}\nPYTORCH_CUDA_ALLOC_CONF=${on} ${launch}`), true);
   });
 
+  it('is not taken from other commands, nor from words after the program', () => {
+    const value = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
+    for (const text of [`echo ${value} helps\n${launch}`, `${value} python preprocess.py\n${launch}`, `${launch} ${value}`])
+      assert.equal(setBy(text), undefined, text);
+    assert.equal(setBy(`env ${value} python preprocess.py\n${launch}`), undefined);
+    assert.equal(setBy(`env B=1 ${value} ${launch}`), true);
+  });
+
+  it('is open where the newer name is set to something else, and the last of a repeated key counts', () => {
+    const [on, off] = ['expandable_segments:True', 'expandable_segments:False'];
+    assert.equal(setBy(`export PYTORCH_ALLOC_CONF=max_split_size_mb:128\nexport PYTORCH_CUDA_ALLOC_CONF=${on}\n${launch}`), undefined);
+    assert.equal(setBy(`export PYTORCH_CUDA_ALLOC_CONF=${on},${off}\n${launch}`), false);
+  });
+
   it('is placed at its value', () => {
     const text = `export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n${launch}`;
     const { source } = read('run.sh', text).facts.expandableSegments ?? {};
