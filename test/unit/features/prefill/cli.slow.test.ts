@@ -44,8 +44,8 @@ describe('terapipe prefill', () => {
       const [whole, sharded] = [await line.run(['prefill', 'whole.json', '--json']), await line.run(['prefill', 'sharded.json', '--json'])];
       const timeOf = (text: string) =>
         (JSON.parse(text) as { readonly prefill: { readonly timeToFirstTokenMs: number } }).prefill.timeToFirstTokenMs;
-      assert.ok(timeOf(whole!.out) > 0);
-      assert.equal(timeOf(sharded!.out), timeOf(whole!.out));
+      assert.ok(timeOf(whole.out) > 0);
+      assert.equal(timeOf(sharded.out), timeOf(whole.out));
     } finally {
       line.dispose();
     }
