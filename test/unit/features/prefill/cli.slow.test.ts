@@ -39,7 +39,7 @@ describe('terapipe prefill', () => {
       writeFileSync(path.join(line.folder, 'whole.json'), config({}, {}));
       writeFileSync(
         path.join(line.folder, 'sharded.json'),
-        config({ zeroStage: 3, contextParallelComm: 'ulysses' }, { context: 8, data: 1 }),
+        config({ zeroStage: 3, contextParallelComm: 'all-to-all' }, { context: 8, data: 1 }),
       );
       const [whole, sharded] = [await line.run(['prefill', 'whole.json', '--json']), await line.run(['prefill', 'sharded.json', '--json'])];
       const timeOf = (text: string) =>
