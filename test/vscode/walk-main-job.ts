@@ -106,7 +106,7 @@ function jobSteps({ page }: Workbench, script: string): readonly Step[] {
         // The best layout comes first once it is known; a setting that is changed follows.
         const chosen = page.locator('.action-widget .monaco-list-row.focused', { hasText: /^Use .*: fits, [\d.]+ % slower$/ });
         for (let pressed = 0; pressed < 5 && (await chosen.count()) === 0; pressed += 1) await page.keyboard.press('ArrowDown');
-        await chosen.waitFor({ timeout: 10_000 });
+        await chosen.waitFor();
         await page.keyboard.press('Enter');
         await lens(/^Fits, [\d.]+ [GM]iB free · /).waitFor();
         await squiggle.waitFor({ state: 'detached' });
@@ -167,7 +167,7 @@ async function tabsStay(page: Page, before: number | null): Promise<number | nul
     const bar = frame.locator('body[data-page=tab] [role=tablist]:visible');
     if ((await bar.count().catch(() => 0)) === 0) continue;
     const top = () => frame.evaluate<number>(`Math.round(document.querySelector('[role=tablist]').getBoundingClientRect().top)`);
-    if (before !== null) await until('tabs where they were', async () => (await top()) === before || undefined, 20_000);
+    if (before !== null) await until('tabs where they were', async () => (await top()) === before || undefined);
     return top();
   }
   return before;

@@ -48,8 +48,7 @@ export function mostPeakBytes(capacityBytes: number, outsideBytes: number): numb
  * A stage's peak, the usable bytes of its GPU (absent: the usual share), the most that may run (absent: the usable bytes), and what the
  * allocator has to give back (absent: nothing).
  */
-type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> &
-  Partial<Pick<StageMemory, 'usableBytes' | 'mostBytes' | 'crowdedBytes' | 'growsSegments'>>;
+type Limited = Pick<StageMemory, 'peakBytes' | 'capacityBytes'> & Partial<Pick<StageMemory, 'usableBytes' | 'mostBytes' | 'crowdedBytes'>>;
 
 /** Whether a stage's peak stays within the usable memory of its GPU. */
 export function stageFits({ peakBytes, capacityBytes, usableBytes = usablePeakBytes(capacityBytes) }: Limited): boolean {
