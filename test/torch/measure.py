@@ -1,7 +1,7 @@
 """
-Ten plans of a small Llama on two gloo processes, predicted and measured: one profile of this machine, then
-three runs of each plan in turn, five steps each: a run of its own may be 7 % slower than the next. Run it on a
-quiet machine: python test/torch/measure.py [--limit PERCENT] [--keep DIR]
+Ten plans of a small Llama on two gloo processes, predicted and measured in three rounds: each profiles this machine,
+plans from that profile and runs each plan once, five steps. A shared machine may be 15 % slower ten minutes later. Run
+it on a quiet machine: python test/torch/measure.py [--limit PERCENT] [--keep DIR]
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-_length, _batch, _runs, _steps, _warm_up = 512, 4, 3, 7, 2
+_length, _batch, _rounds, _steps, _warm_up = 512, 4, 3, 7, 2
 _model = {"layers": 4, "hidden": 256, "heads": 8, "kvHeads": 4, "ffn": 768, "gatedMlp": True, "vocab": 1024}
 _seconds = 120
 
@@ -47,19 +47,16 @@ _plans: dict[str, tuple[str, dict[str, Any] | None]] = {
 @dataclass(frozen=True)
 class Row:
     """
-    Times in ms. `noise`: half of what the middle half of the steps of all runs spread; `waited`: wall over processor
-    time of its passes, median.
+    Times in ms, medians of all rounds. `noise`: half of what the middle half of the steps of all runs spread; `error`:
+    median over the rounds of predicted over measured, less 1; `waited`: wall over processor time of its passes, median.
     """
 
     name: str
     predicted: float
     measured: float
     noise: float
+    error: float
     waited: float
-
-    @property
-    def error(self) -> float:
-        return self.predicted / self.measured - 1
 
 
 def main(arguments: list[str]) -> int:
@@ -70,15 +67,28 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(options.keep or temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        profile = _profile(folder)
-        plans = {name: _exported(folder, name, profile) for name in _plans}
-        traces: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in plans}
-        for _, (name, plan) in itertools.product(range(_runs), plans.items()):
-            traces[name].append(_traced(plan))
-        rows = [_row(name, plan, traces[name]) for name, plan in plans.items()]
+        rows = _rows([_round(folder / str(number)) for number in range(_rounds)])
     print("\n".join(_line(row) for row in rows))
     return _report(rows, options.limit)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A step as planned, ms, and what ran in the steps that count."""
+
+    predicted: float
+    events: list[dict[str, Any]]
+
+    def steps(self) -> list[float]:
+        return [_step_ms([each for each in self.events if each["args"]["step"] == step]) for step in range(_warm_up, _steps)]
+
+
+def _round(folder: Path) -> dict[str, Run]:
+    """A profile of this machine, and one run of each plan that is made from it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    profile = _profile(folder)
+    plans = {name: _exported(folder, name, profile) for name in _plans}
+    return {name: _traced(plan) for name, plan in plans.items()}
 
 
 def _profile(folder: Path) -> Path:
@@ -90,21 +100,30 @@ def _profile(folder: Path) -> Path:
     return profile
 
 
-def _traced(plan: Path) -> list[dict[str, Any]]:
-    """What ran in the steps of one run that count."""
+def _traced(plan: Path) -> Run:
     trace = plan / "trace.json"
     _train(plan, "--steps", str(_steps), "--trace", str(trace))
     events = json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
-    return [each for each in events if each["ph"] == "X" and each["args"]["step"] >= _warm_up]
-
-
-def _row(name: str, plan: Path, runs: list[list[dict[str, Any]]]) -> Row:
-    steps = [_step_ms([each for each in events if each["args"]["step"] == step]) for events in runs for step in range(_warm_up, _steps)]
-    low, _, high = statistics.quantiles(steps, n=4, method="inclusive")
-    passes = [each for events in runs for each in events if each["cat"] == "pass"]
-    waited = statistics.median(each["dur"] / 1e3 / max(each["args"]["cpuMs"], 1e-6) for each in passes)
     predicted = json.loads((plan / "plan.json").read_text(encoding="utf-8"))["predicted"]["iterationMs"]
-    return Row(name, predicted, statistics.median(steps), (high - low) / 2, waited)
+    return Run(predicted, [each for each in events if each["ph"] == "X" and each["args"]["step"] >= _warm_up])
+
+
+def _rows(rounds: list[dict[str, Run]]) -> list[Row]:
+    """Steps of a round count as if its plans took as long in the mean as those of all rounds: noise is that of plans, not of rounds."""
+    means = [statistics.mean(statistics.median(run.steps()) for run in runs.values()) for runs in rounds]
+    factors = [statistics.mean(means) / mean for mean in means]
+    print("rounds take " + ", ".join(f"{1 / factor:.2f}" for factor in factors) + " of their mean", flush=True)
+    return [_row(name, [runs[name] for runs in rounds], factors) for name in _plans]
+
+
+def _row(name: str, runs: list[Run], factors: list[float]) -> Row:
+    steps = [ms * factor for run, factor in zip(runs, factors, strict=True) for ms in run.steps()]
+    low, _, high = statistics.quantiles(steps, n=4, method="inclusive")
+    passes = [each for run in runs for each in run.events if each["cat"] == "pass"]
+    waited = statistics.median(each["dur"] / 1e3 / max(each["args"]["cpuMs"], 1e-6) for each in passes)
+    predicted = statistics.median(run.predicted for run in runs)
+    error = statistics.median(run.predicted / statistics.median(run.steps()) - 1 for run in runs)
+    return Row(name, predicted, statistics.median(steps), (high - low) / 2, error, waited)
 
 
 def _step_ms(events: list[dict[str, Any]]) -> float:

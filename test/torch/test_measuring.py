@@ -21,7 +21,7 @@ from terapipe_torch.live_bytes import LiveBytes
 from terapipe_torch.loop import Pipeline, valid_labels
 from terapipe_torch.mesh import make_mesh
 from terapipe_torch.plan import Layout, Plan, load_plan, message_after, message_before, parse_action
-from terapipe_torch.profile import profile
+from terapipe_torch.profile import cells_of_rank, profile
 from terapipe_torch.profile_cells import Cell, cells_of
 from terapipe_torch.profile_links import send_times
 from terapipe_torch.profile_passes import round_of
@@ -206,6 +206,14 @@ class Measuring(unittest.TestCase):
         self.assertEqual([each["rank"] for each in found["optimizer"]["ranks"]], [0, 1])
         self.assertEqual({(each["from"], each["to"], each["joined"]) for each in found["sends"]}, {(0, 1, True)})
         self.assertEqual(found["collectives"], [])
+
+    def test_two_ranks_measure_each_cell(self) -> None:
+        cells = [Cell(1, tokens, 0) for tokens in range(1, 8)]
+        for ranks in (2, 3, 5):
+            shares = [cells_of_rank(cells, rank, ranks) for rank in range(ranks)]
+            for cell in cells:
+                self.assertEqual(sum(cell in share for share in shares), 2)
+        self.assertEqual(cells_of_rank(cells, 0, 1), [*cells, *cells])
 
     def test_no_copy_of_a_part_passes_twice_in_a_row_in_one_direction(self) -> None:
         turns = [RecordedTurn(number) for number in range(2)]

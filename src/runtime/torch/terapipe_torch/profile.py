@@ -21,12 +21,13 @@ from terapipe_torch.optimizer import stage_squares
 from terapipe_torch.plan import Plan, StageLayers
 from terapipe_torch.profile_cells import Cell, cells_of
 from terapipe_torch.profile_links import collective_times, send_times
-from terapipe_torch.profile_passes import Part, pass_times
+from terapipe_torch.profile_passes import Part, pass_times, samples
 from terapipe_torch.stopwatch import Stopwatch, spread
 from terapipe_torch.training import Trainer
 
 VERSION = 1
 _optimizer_rounds = 8
+_sweeps = 2
 # of each part, which take turns
 _copies = 2
 # median wall over processor time of a pass above which the profile has a warning
@@ -61,14 +62,22 @@ def layer_kinds(model: ModelSpec) -> dict[int, int]:
 
 
 def _shares(plan: Plan, mesh: Mesh) -> list[tuple[str, tuple[Part, ...], list[Cell]]]:
-    """All parts in copies that take turns, and the cells of each that this rank measures: one of every N, with N ranks."""
+    """All parts in copies that take turns, and the cells of each that this rank measures."""
     cells = cells_of(plan)
     ends = list(dict.fromkeys(Cell(each.batch, each.tokens, 0) for each in cells))
     dtype = DTYPES[plan.training.precision]
     wanted = [(f"layer {layer}", StageLayers(0, layer, 1), cells) for layer in layer_kinds(plan.model)]
     wanted += [("embedding", StageLayers(0, 0, 0, embedding=True), ends), ("head", StageLayers(0, 0, 0, head=True), ends)]
     world = dist.get_world_size()
-    return [(name, tuple(Part(plan, mesh, dtype, part) for _ in range(_copies)), own[mesh.rank :: world]) for name, part, own in wanted]
+    return [
+        (name, tuple(Part(plan, mesh, dtype, part) for _ in range(_copies)), cells_of_rank(all_cells, mesh.rank, world))
+        for name, part, all_cells in wanted
+    ]
+
+
+def cells_of_rank(cells: list[Cell], rank: int, ranks: int) -> list[Cell]:
+    """One of every N with N ranks; in the second sweep those of the next rank, as ranks differ in speed."""
+    return [cell for sweep in range(_sweeps) for cell in cells[(rank + sweep) % ranks :: ranks]]
 
 
 def _optimizer_times(plan: Plan, mesh: Mesh, watch: Stopwatch) -> dict[str, Any]:
@@ -89,12 +98,11 @@ def _optimizer_times(plan: Plan, mesh: Mesh, watch: Stopwatch) -> dict[str, Any]
 
 
 def _document(plan: Plan, mesh: Mesh, ranks: list[dict[str, Any]]) -> dict[str, Any]:
-    def samples(name: str) -> list[dict[str, Any]]:
-        found = [each for rank in ranks for each in rank["parts"][name]]
-        return sorted(found, key=lambda each: (each["batch"], each["context"], each["tokens"]))
+    def of(name: str) -> list[dict[str, Any]]:
+        return samples([rank["parts"][name] for rank in ranks])
 
     model, waited = plan.model, statistics.median(rank["waited"] for rank in ranks)
-    layers = [{"layer": layer, "count": count, "samples": samples(f"layer {layer}")} for layer, count in layer_kinds(model).items()]
+    layers = [{"layer": layer, "count": count, "samples": of(f"layer {layer}")} for layer, count in layer_kinds(model).items()]
     busy = f"passes took {waited:.2f} times their processor time: something else used the machine"
     return {
         "kind": "terapipe-torch-profile",
@@ -115,8 +123,8 @@ def _document(plan: Plan, mesh: Mesh, ranks: list[dict[str, Any]]) -> dict[str, 
         "shape": _shape(plan),
         "attention": "scaled_dot_product_attention",
         "layers": layers,
-        "embedding": samples("embedding"),
-        "head": samples("head"),
+        "embedding": of("embedding"),
+        "head": of("head"),
         "optimizer": {"sharded": plan.layout.zero_stage > 0, "ranks": [rank["optimizer"] for rank in ranks]},
         "sends": [each for rank in ranks for each in rank["sends"]],
         "collectives": [each for rank in ranks for each in rank["collectives"]],

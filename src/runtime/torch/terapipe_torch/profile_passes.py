@@ -17,7 +17,7 @@ from terapipe_torch.profile_cells import Cell
 from terapipe_torch.stopwatch import Stopwatch, spread
 from terapipe_torch.weight_grads import WeightGradients, accumulate_grads
 
-_sweeps, _rounds = 2, 3
+_rounds = 3
 _key = (0, 0)
 
 
@@ -67,20 +67,32 @@ class Part:
         return SliceContext(unit, positions, None, caches, self.plan.training.sequence_length)
 
 
-def pass_times(parts: tuple[Part, ...], cells: list[Cell], watch: Stopwatch) -> list[dict[str, Any]]:
+Times = dict[str, list[float]]
+
+
+def pass_times(parts: tuple[Part, ...], cells: list[Cell], watch: Stopwatch) -> dict[Cell, Times]:
     """
-    Forward, backward, and backward apart in input and weights, of each cell: medians and quartiles, ms.
+    Forward, backward, and backward apart in input and weights, of each cell, ms, one for each round and copy,
+    and again where `cells` names one again.
     `parts` are copies that take turns, as the layers of a stage do in training: none finds its weights and
     activations in the caches where its own last pass left them.
     """
-    found: dict[Cell, dict[str, list[float]]] = {cell: {} for cell in cells}
-    for _ in range(_sweeps):
-        for cell in cells:
-            _time_cell(parts, cell, watch, found[cell])
+    found: dict[Cell, Times] = {cell: {} for cell in cells}
+    for cell in cells:
+        _time_cell(parts, cell, watch, found[cell])
+    return found
+
+
+def samples(ranks: list[dict[Cell, Times]]) -> list[dict[str, Any]]:
+    """Medians and quartiles of each cell over what all ranks measured of it, by cell."""
+    joined: dict[Cell, Times] = {}
+    for cell, times in (item for rank in ranks for item in rank.items()):
+        for name, ms in times.items():
+            joined.setdefault(cell, {}).setdefault(name, []).extend(ms)
     return [
-        {"batch": cell.batch, "tokens": cell.tokens, "context": cell.context, "rounds": _sweeps * _rounds * len(parts)}
-        | {name: spread(times) for name, times in found[cell].items()}
-        for cell in cells
+        {"batch": cell.batch, "tokens": cell.tokens, "context": cell.context, "rounds": len(times["forward"])}
+        | {name: spread(ms) for name, ms in times.items()}
+        for cell, times in sorted(joined.items(), key=lambda item: (item[0].batch, item[0].context, item[0].tokens))
     ]
 
 
@@ -111,7 +123,7 @@ class Turn:
         self.part.queue.run(_key)
 
 
-def _time_cell(parts: tuple[Part, ...], cell: Cell, watch: Stopwatch, times: dict[str, list[float]]) -> None:
+def _time_cell(parts: tuple[Part, ...], cell: Cell, watch: Stopwatch, times: Times) -> None:
     turns = [Turn(part, cell) for part in parts]
     for number in range(_rounds + 1):
         for name, work in round_of(turns):
