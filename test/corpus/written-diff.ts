@@ -20,7 +20,7 @@ const layoutFacts: readonly FactName[] = [
 ];
 
 /** The lines that TeraPipe heads a file with, for what it cannot set. */
-const header = '# TeraPipe, not written: ';
+const header = /^# TeraPipe(, not written)?: /;
 
 /** Stands for each character of a changed setting. */
 const cutOut = '\0';
@@ -98,7 +98,7 @@ function maskedLines({ file, text, facts }: LauncherFile, changed: readonly Fact
       values: plain(values[line] ?? ''),
       whole: plain((whole[line] ?? '').replaceAll(cutOut, '')),
     }))
-    .filter(({ raw }) => !raw.startsWith(header));
+    .filter(({ raw }) => !header.test(raw));
 }
 
 /** What of a line counts: the backslash of a shell that continues it, and the N of `N-way` in a remark, go with the settings. */
@@ -107,8 +107,8 @@ function plain(line: string): string {
     line
       .replace(/[ \t]*\\?\r?\n$/, '')
       .replace(/(#.*)\b\d+-way\b/, '$1N-way')
-      // an argument of the script that sets a size, and the same with a default for runs that do not give it
-      .replace(/(?<==)\$(\d)$/, '${$1:-}')
+      // the remark that the size is no longer that argument of the script
+      .replace(/ # in place of \$\{?\d\}?$/, '')
       .trim()
   );
 }

@@ -3,8 +3,10 @@ import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layo
 import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
+import { slicedRun } from '../../core/export/slices/searched-run';
+import { findSliceRuntime } from '../../core/slice-runtimes/registry';
 import { ExpectedError } from '../../core/errors';
-import { formatCount, formatDuration, formatPercent } from '../../core/format';
+import { formatCount, formatDuration, formatPercent, plural } from '../../core/format';
 import { isLauncher, launchers } from '../../core/launchers/registry';
 import type { JudgedChange } from '../../core/checkpoints/judge';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
@@ -18,7 +20,7 @@ import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
 import { searchKeys, type SearchKey } from '../../core/domain/layout-choices';
 import type { Run } from '../../core/run/run';
 import { makePlan } from '../../core/planner/make-plan';
-import { chosenCandidate } from '../../core/planner/plan';
+import { chosenCandidate, type Candidate } from '../../core/planner/plan';
 import { usedText, verdictText } from '../../core/memory-model/verdict';
 import type { ResolveDefaults } from '../../core/plan-request/scenario';
 import { mostAssumedNodes } from '../../core/plan-request/first-layout';
@@ -68,6 +70,8 @@ interface WrittenBest {
   readonly again: Planned | null;
   /** Whether the checkpoint that the file loads survives the new layout; null: nothing is known of one. */
   readonly checkpoint: JudgedChange | null;
+  /** What the file runs in place of the layout's own schedule and slices; null: those. */
+  readonly runs: Pick<Candidate, 'name' | 'iterationMs'> | null;
   /** The machine to start the file on, where it does not set one; null: it does. */
   readonly startOn: Machine | null;
 }
@@ -114,6 +118,8 @@ export async function bestFile(
 
 /** A run of which no file names a runtime, as the launcher of a new file runs it; others as they are. */
 function runFor(run: Run, to: string | null): Run {
+  const sliced = findSliceRuntime(to ?? '');
+  if (sliced !== undefined) return slicedRun(run, sliced);
   const format = to === null ? undefined : exportFormatNamed(to).launcher;
   if (format === undefined || namesRuntime(run)) return run;
   const { traits, capabilities } = launchers[format];
@@ -198,6 +204,7 @@ async function written(
     text,
     gaps: applied.remarks,
     checkpoint,
+    runs: null,
     ...(await plannedAgain(config, result, { found, text }, options, texts)),
   };
 }
@@ -214,7 +221,7 @@ async function newFile(
   const { pieces, gaps, runs, fileName = to } = await exportFormatNamed(to).create(plan, [], shell);
   if (runs !== undefined && runs.schedule !== found.point.schedule)
     throw new ExpectedError('export-unsound', sentence`${to} does not run ${found.point.schedule}`, sentence`pick another layout`);
-  return { found, name: fileName, text: [...pieces].join(''), gaps, again: null, checkpoint: null, startOn: null };
+  return { found, name: fileName, text: [...pieces].join(''), gaps, again: null, checkpoint: null, runs: runs ?? null, startOn: null };
 }
 
 /**
@@ -300,7 +307,7 @@ export async function exportBestAnswer(
   const own = settingsOfLine({ sets: options.reading.sets, machine: options.reading.machine ?? noMachine });
   const best = await bestFile(config, options, terminal, texts);
   const { result, written: file, tried } = best;
-  const passed = tried.map(({ found, why }) => printable(`not written: ${say(layoutText(found.point))}: ${say(why)}`));
+  const passed = triedLines(tried);
   if (file === null) {
     for (const line of passed) terminal.err(`${line}\n`);
     return { json: { version: 1, written: null, ...bestJson(best, own) }, text: nothingWritten(result, options), exitCode: 1 };
@@ -309,13 +316,23 @@ export async function exportBestAnswer(
   await writeOut(out, file.text, target.write);
   for (const line of [...passed, ...remarksOn(config, file, out)]) terminal.err(`${line}\n`);
   for (const finding of file.again?.findings ?? []) terminal.err(`${findingLine(printedFinding(finding, texts))}\n`);
-  const { found, checkpoint } = file;
+  const { found, checkpoint, runs } = file;
   if (checkpoint !== null)
     terminal.err(`${printable(`checkpoint: ${say(checkpointText(checkpoint))}; ${say(checkpointRemedy(checkpoint))}`)}\n`);
+  const { name, iterationMs } = runs ?? found;
   const memory = `${usedText(found.verdict)}, ${say(verdictText(found.verdict))}`;
-  const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(found.name)}, ${formatDuration(found.iterationMs)} a step, ${memory}`;
+  const text = `Wrote ${printable(out)}: ${say(layoutText(found.point))}, ${say(name)}, ${formatDuration(iterationMs)} a step, ${memory}`;
   const exitCode = exitCodeFor(file.gaps.map((gap) => ({ severity: remarkSeverity(gap) })));
   return { json: { version: 1, written: out, ...bestJson(best, own) }, text, exitCode };
+}
+
+/** Layouts that were not written: each with the reason, or how many where all have the same. */
+function triedLines(tried: readonly TriedLayout[]): readonly string[] {
+  const reasons = new Set(tried.map(({ why }) => say(why)));
+  const [only] = reasons;
+  if (tried.length > 1 && reasons.size === 1 && only !== undefined)
+    return [printable(`not written: ${plural(tried.length, 'layout')}: ${only}`)];
+  return tried.map(({ found, why }) => printable(`not written: ${say(layoutText(found.point))}: ${say(why)}`));
 }
 
 /** Why no file is written. */
@@ -350,7 +367,7 @@ function bestJson({ result, written: file, tried }: BestFile, own: PlanSettings)
         : {
             layout: file.found.point.layout,
             schedule: file.found.point.schedule,
-            iterationMs: file.found.iterationMs,
+            iterationMs: (file.runs ?? file.found).iterationMs,
             plannedAgainMs: again?.iterationMs ?? null,
             nodes: file.startOn?.nodes ?? null,
             gaps: file.gaps.map((gap) => ({ what: say(gap.what), reason: say(gap.reason), severity: remarkSeverity(gap) })),

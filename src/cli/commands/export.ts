@@ -5,6 +5,7 @@ import { exportFormatNamed, exportNames } from '../export-formats';
 import { parseSearchChoice, searchChoice } from '../search-choice';
 import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { sentence } from '../../core/sentence';
+import { findSliceRuntime } from '../../core/slice-runtimes/registry';
 import { maximum } from '../../core/numbers';
 
 const longestName = maximum(exportNames.map((name) => name.length));
@@ -71,11 +72,9 @@ function searched(line: Line, given: Given<typeof options>, to: string | null): 
   const { out, write = false } = given;
   if (out === undefined) throw usage(sentence`export --search needs a file or folder to write`, sentence`give --out PATH`);
   const format = to === null ? null : exportFormatNamed(to);
-  if (format !== null && format.into.length === 0)
-    throw usage(
-      sentence`${to ?? ''} is not a launcher`,
-      sentence`give --to ${orList(exportNames.filter((name) => exportFormatNamed(name).into.length > 0))}`,
-    );
+  const isSearched = (name: string): boolean => exportFormatNamed(name).into.length > 0 || findSliceRuntime(name) !== undefined;
+  if (to !== null && !isSearched(to))
+    throw usage(sentence`${to} is not a launcher`, sentence`give --to ${orList(exportNames.filter(isSearched))}`);
   return async (terminal, texts) => {
     const { exportBestAnswer } = await import('../answers/export-search');
     const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');

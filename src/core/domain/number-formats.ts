@@ -11,6 +11,15 @@ export type NarrowFormat = (typeof narrowFormats)[number];
 export const fp8Recipes = ['delayed', 'tensorwise', 'rowwise', 'mxfp8', 'blockwise'] as const;
 export type Fp8Recipe = (typeof fp8Recipes)[number];
 
+/** Kinds of FP8 values: of forward and backward alike, or with gradients in E5M2. */
+export const fp8Formats = ['e4m3', 'hybrid'] as const;
+export type Fp8Format = (typeof fp8Formats)[number];
+
+/** The format where no file gives one: as the recipes of Transformer Engine have it by default (`transformer_engine/common/recipe`). */
+export function usualFp8Format(recipe: Fp8Recipe | undefined): Fp8Format {
+  return recipe === 'mxfp8' || recipe === 'blockwise' ? 'e4m3' : 'hybrid';
+}
+
 /** Whether FP8 inputs have one scale a tensor: as the recipe sets it, and by default in Transformer Engine and torchao. */
 export function scalesByTensor(recipe: Fp8Recipe = 'tensorwise'): boolean {
   return recipe === 'tensorwise' || recipe === 'delayed';

@@ -18,7 +18,7 @@ import {
   type EditedLauncher,
 } from './launchers/edit-launcher';
 import { launchSettingsOfFound, stepOfFound, type PlannedStep } from './launchers/launch-settings';
-import type { Remark } from '../launchers/writing/launch-settings';
+import { remarkLine, type Remark } from '../launchers/writing/launch-settings';
 import { say, sentence } from '../sentence';
 import { printable } from '../text';
 
@@ -92,7 +92,8 @@ export function applyLayout(
 /** What the layout needs and the file cannot express. What the file never sets, and what did not change, does not count. */
 function refuseGaps({ gaps }: EditedLauncher, never: readonly Remark[], startedElsewhere: boolean): void {
   const [first] = gaps.filter(
-    ({ what, isOfStart }) => !(startedElsewhere && isOfStart === true) && !never.some((gap) => say(gap.what) === say(what)),
+    ({ what, isOfStart, isInput }) =>
+      !(startedElsewhere && isOfStart === true) && isInput !== true && !never.some((gap) => say(gap.what) === say(what)),
   );
   if (first !== undefined)
     throw new ExpectedError(
@@ -173,10 +174,8 @@ const withoutComments: readonly ConfigFormat[] = ['deepspeed', 'terapipe', 'hugg
 export function headedFile(format: ConfigFormat, text: string, gaps: readonly Remark[]): string {
   if (withoutComments.includes(format)) return text;
   const [first = ''] = /^\uFEFF?(?:#!.*\r?\n)?/.exec(text) ?? [];
-  const rest = text.slice(first.length).replace(/^(?:# TeraPipe, not written: .*\r?\n)+/, '');
+  const rest = text.slice(first.length).replace(/^(?:# TeraPipe(?:, not written)?: .*\r?\n)+/, '');
   const lineBreak = text.includes('\r\n') ? '\r\n' : '\n';
-  const lines = gaps
-    .map(({ what, reason }) => `# TeraPipe, not written: ${printable(`${say(what)}: ${say(reason)}`)}${lineBreak}`)
-    .join('');
+  const lines = gaps.map((gap) => `# TeraPipe${gap.isInput === true ? ': ' : ', '}${printable(say(remarkLine(gap)))}${lineBreak}`).join('');
   return first + lines + rest;
 }

@@ -5,7 +5,7 @@ import type { LocatedPartial } from '../run/given';
 import { located, type Source } from './members';
 
 /** What a model config sets for training. */
-export type TrainingOfModel = LocatedPartial<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe'>>;
+export type TrainingOfModel = LocatedPartial<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe' | 'fp8Format'>>;
 
 /** Shares dropped out of hidden states, by the names of transformers' classes, and out of attention's probabilities. */
 const hiddenKeys = ['hidden_dropout_prob', 'hidden_dropout', 'resid_pdrop', 'dropout', 'dropout_rate', 'resid_dropout', 'residual_dropout'];
@@ -34,6 +34,7 @@ function readFp8Format({ document, members }: Pick<Source, 'document' | 'members
   const isBlockwise = findChild(member.value, 'weight_block_size')?.type === 'array';
   return {
     gemmPrecision: located(document, member, 'fp8' as const),
+    ...(findChild(member.value, 'fmt')?.value === 'e4m3' && { fp8Format: located(document, member, 'e4m3' as const) }),
     ...(isBlockwise && { fp8Recipe: located(document, member, 'blockwise' as const) }),
   };
 }

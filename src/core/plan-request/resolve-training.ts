@@ -138,7 +138,7 @@ function resolveAttention(
 }
 
 /** Resolved together with others. */
-const apart = ['decoderSequenceLength', 'gemmPrecision', 'fp8Recipe', 'fp8ParamGather', 'attentionKernel'] as const;
+const apart = ['decoderSequenceLength', 'gemmPrecision', 'fp8Recipe', 'fp8Format', 'fp8ParamGather', 'attentionKernel'] as const;
 type Apart = (typeof apart)[number];
 
 /** What a plan has only where a file gives it. */
@@ -155,8 +155,8 @@ function narrowProducts(
   run: Run,
   cluster: ClusterSpec,
   valueOrDefault: ValueOrDefault,
-): Pick<TrainingSpec, 'gemmPrecision' | 'fp8Recipe' | 'fp8ParamGather' | 'narrowCopies'> {
-  const { gemmPrecision, fp8Recipe } = run.training;
+): Pick<TrainingSpec, 'gemmPrecision' | 'fp8Recipe' | 'fp8Format' | 'fp8ParamGather' | 'narrowCopies'> {
+  const { gemmPrecision, fp8Recipe, fp8Format } = run.training;
   const value = gemmPrecision?.value;
   if (value === undefined) return {};
   const without = nodeGroups(cluster).find(({ gpu: { peakTflops } }) => peakTflops[value] === undefined);
@@ -165,6 +165,7 @@ function narrowProducts(
       ? {
           gemmPrecision: value,
           ...(fp8Recipe === undefined ? {} : { fp8Recipe: fp8Recipe.value }),
+          ...(fp8Format === undefined ? {} : { fp8Format: fp8Format.value }),
           ...narrowWeights(run, valueOrDefault),
           ...(multipliesEitherWay(cluster, fp8Recipe?.value) ? { narrowCopies: 1 as const } : {}),
         }

@@ -46,6 +46,8 @@ export interface SliceRuntime {
   /** Values of flags for which it takes fewer than Megatron-LM does; of a flag that no plan decides the first is written. */
   readonly takes: Readonly<Record<string, readonly string[]>>;
   readonly limits: readonly SliceLimit[];
+  /** Where in its source a limit is, and what it does there; absent of limits that its documentation has. */
+  readonly lines?: Readonly<Partial<Record<SliceLimit, string>>>;
   /** Hardware that no plan is for: scripts are read and edited, and no new one is written; null: GPUs. */
   readonly hardware: SliceHardware | null;
 }

@@ -50,7 +50,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     commands,
     result,
     found,
-    applied.remarks.map(({ what, reason }) => `${say(what, vscode.l10n.t)}: ${say(reason, vscode.l10n.t)}`),
+    applied.remarks.map(({ what, reason, isWhole }) => say(isWhole === true ? reason : sentence`${what}: ${reason}`, vscode.l10n.t)),
     foundCheckpoint({ launcher }, run, toPlanRequest(result.request, found)),
   );
 }

@@ -156,6 +156,28 @@ describe('export --search', () => {
     assert.match(readFileSync(at('titan.toml'), 'utf8'), /data_parallel_shard_degree/);
   });
 
+  it('searches within what a runtime of token slices runs, and refuses a model that it cannot hold once', async () => {
+    const searchSlices = (...args: string[]) => cli.run(['export', ...args, '--to', 'seq1f1b', '--gpus', '8', '--search', '--json']);
+    const gpt = { model_type: 'gpt2', n_layer: 16, n_embd: 2048, n_head: 16, n_positions: 8192, vocab_size: 50_304 };
+    writeFileSync(at('gpt.json'), JSON.stringify({ ...gpt, tie_word_embeddings: false }));
+    const { exitCode, out } = await searchSlices('gpt.json', '--out', 'slices.sh');
+    assert.equal(exitCode, 0, out);
+    const text = readFileSync(at('slices.sh'), 'utf8');
+    const [, splits = '1'] = /--pipe-sp-splits (\d+)/.exec(text) ?? [];
+    assert.ok(Number(splits) > 1);
+    const planned = JSON.parse((await cli.run(['plan', 'slices.sh', '--json'])).out) as { plan: { iterationMs: number } };
+    const { export: written } = JSON.parse(out) as Exported;
+    assert.ok(Math.abs(planned.plan.iterationMs / (written?.iterationMs ?? 0) - 1) <= 0.005);
+    const moe = { model_type: 'mixtral', num_hidden_layers: 8, hidden_size: 1024, num_attention_heads: 16, vocab_size: 32_000 };
+    writeFileSync(at('moe.json'), JSON.stringify({ ...moe, intermediate_size: 2816, num_local_experts: 8, num_experts_per_tok: 2 }));
+    const { exitCode: refused, err } = await searchSlices('moe.json', '--out', 'moe.sh');
+    assert.equal(refused, 1);
+    assert.match(
+      err,
+      /^not written: \d+ layouts: thunlp\/Seq1F1B does not run this plan: its model has experts \(megatron\/model\/transformer.py \d+: [^)]+\)$/m,
+    );
+  });
+
   it('writes and plans a row of the search or the best of a schedule, and lists what exists', async () => {
     writeFileSync(at('rows.sh'), script(8, 1024));
     const options = ['--search', '--schedules', '1F1B', '--json'];

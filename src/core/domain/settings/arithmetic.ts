@@ -1,6 +1,6 @@
 import { sentence } from '../../sentence';
 import { attentionKernels, type FusedAttentionKernel } from '../runtime';
-import { fp8Recipes, narrowFormats } from '../number-formats';
+import { fp8Formats, fp8Recipes, narrowFormats } from '../number-formats';
 import { masterWidths, optimizers, type MasterBytes } from '../optimizer';
 import { amount, boolean, flag, integer, nonNegative, choiceRule, text, valueOf } from './rules';
 import type { SettingTable } from './setting';
@@ -42,6 +42,11 @@ export const precision = {
   },
   /** Transformer Engine, torchao; absent: one scale a tensor. */
   fp8Recipe: { type: choiceRule(fp8Recipes), meaning: sentence`How FP8 inputs are scaled: it decides what the casts cost.` },
+  /** Megatron-LM's `--fp8-format`; absent: as `usualFp8Format` has it. */
+  fp8Format: {
+    type: choiceRule(fp8Formats),
+    meaning: sentence`Kind of FP8 values: no time depends on it, and files that are written have it.`,
+  },
   /** Megatron-LM's `--fp8-param-gather`; absent: in the training precision, with copies in FP8. */
   fp8ParamGather: {
     type: boolean,

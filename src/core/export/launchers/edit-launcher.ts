@@ -10,7 +10,14 @@ import { editsBetween } from '../line-diff';
 import type { PlannedStep } from './launch-settings';
 import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
 import { otherModelWhat, requireAsPlanned, carriedPlanSettings } from './planned-again';
-import { never, type SettingEdit, type PlanSetting, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
+import {
+  isStartFact,
+  never,
+  type SettingEdit,
+  type PlanSetting,
+  type Alternative,
+  type DesiredSetting,
+} from '../../launchers/writing/desired-setting';
 import { listOf, sentence, type Sentence } from '../../sentence';
 
 /** A launcher's file changed to match a plan. */
@@ -50,9 +57,9 @@ export function requireWritable({ launcher, editor }: EditableFile): void {
 }
 
 /** The same syntax, which looks for open settings once in each text. */
-function searchedOnce({ open, edit }: Syntax): Syntax {
+function searchedOnce({ open, ...others }: Syntax): Syntax {
   const known = new WeakMap<LauncherFile, ReadonlyMap<FactName, string>>();
-  return { edit, open: (launcher) => memoized(known, launcher, () => open(launcher)) };
+  return { ...others, open: (launcher) => memoized(known, launcher, () => open(launcher)) };
 }
 
 /** Which settings of a plan are written. */
@@ -146,14 +153,14 @@ export function writtenInto(plan: LaunchSettings, editable: EditableFile, asked:
     text: current.text,
     set,
     kept,
-    gaps,
+    gaps: [...gaps, ...(syntax.inputs?.(launcher, current) ?? [])],
     alongside: alongside(launcher.facts, current.facts, settings),
   };
 }
 
 /** Whether a setting is the number of nodes or GPUs, which whoever starts a run may set. */
 function isOfStart({ facts }: DesiredSetting): boolean {
-  return facts.some((fact) => fact === 'nodes' || fact === 'gpusPerNode' || fact === 'world');
+  return facts.some(isStartFact);
 }
 
 function isMet(syntax: Syntax, launcher: LauncherFile, setting: DesiredSetting): boolean {

@@ -148,7 +148,7 @@ function effective(training: TrainingSpec, { tensor, context }: Layout, { expert
     ...((training.activationOffloadLayers ?? 0) > 0 ? [] : ['activationOffloadLayers']),
     ...(context > 1 ? [] : ['contextParallelComm']),
     ...(experts === null ? ['expertDispatcher', 'overlapExpertComm'] : []),
-    ...(training.gemmPrecision === 'fp8' ? [] : ['fp8Recipe']),
+    ...(training.gemmPrecision === 'fp8' ? [] : ['fp8Recipe', 'fp8Format']),
     ...(isAsync ? [] : ['asyncTensorParallel']),
     ...(training.zeroStage > 0 ? [] : ['overlapParamGather']),
   ]);

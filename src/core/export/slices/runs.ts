@@ -223,17 +223,22 @@ function limitRefusals({ model, training, layout }: PlanRequest): Readonly<Recor
   };
 }
 
-/** The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py 254 of 2023). */
+/** The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py 261 of 2023). */
 function computedWidth(hidden: number): number {
   return Math.floor((4 * hidden * 2) / 3 / 64) * 64;
 }
 
 /** @throws ExpectedError `export-slices`. */
-function requireRunnable(request: PlanRequest, { name, limits }: SliceRuntime): void {
+function requireRunnable(request: PlanRequest, { name, limits, lines = {} }: SliceRuntime): void {
   const { model, training, layout, cluster, costTable } = request;
   const refusalBy = limitRefusals(request);
   requireUnbroken(name, [
-    ...limits.flatMap((limit) => (limit === 'micro-batch' ? [] : [refusalBy[limit]])),
+    ...limits.flatMap((limit): readonly Refusal[] => {
+      if (limit === 'micro-batch') return [];
+      const [isBroken, what, ...remedy] = refusalBy[limit];
+      const line = lines[limit];
+      return [[isBroken, line === undefined ? what : sentence`${what} (${line})`, ...remedy]];
+    }),
     [layout.pipeline === 1, sentence`it has one stage`, sentence`plan two stages or more`],
     [layout.virtualStages > 1, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`],
     [model.stacks !== undefined, sentence`its model has an encoder`, sentence`plan whole sequences`],

@@ -79,7 +79,7 @@ function editsFor(plan: Plan, best: Candidate, editable: EditableFile): readonly
     const step = plannedStep({ ...plan, request: { ...plan.request, slicing }, chosen: best.id });
     const asked = thatSet(new Set(['slicing'] as const));
     const edited = writtenInto(step.plan, editable, asked);
-    if (edited.edits.length === 0 || edited.gaps.length > 0 || edited.alongside.length > 0) return null;
+    if (edited.edits.length === 0 || edited.gaps.some(({ isInput }) => isInput !== true) || edited.alongside.length > 0) return null;
     requireEdited(step, edited, editable, asked);
     return edited.edits;
   } catch (error) {

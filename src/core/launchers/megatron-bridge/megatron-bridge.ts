@@ -1,7 +1,7 @@
 import type { Finding } from '../../findings';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
-import { coreKeys, fp8RecipeWords } from '../megatron/core-keys';
+import { coreKeys, fp8FormatWords, fp8RecipeWords } from '../megatron/core-keys';
 import { classKey, hubKey } from '../../languages/python/as-settings';
 import { sharedExperts } from '../tables/derived';
 import { checkpointPath, leavesOut, weightsOnlyFact } from '../tables/checkpoint-facts';
@@ -93,6 +93,7 @@ export const bridgeKeys: Table = joined(
       row('mixed_precision', recipeScaling),
       row(`mixed_precision.${classKey}`, recipeScaling),
     ],
+    fp8Format: [row('mixed_precision.fp8', lenient(choice(fp8FormatWords)))],
     fp8ParamGather: [
       row('mixed_precision', gathersFp8),
       row(`mixed_precision.${classKey}`, gathersFp8),

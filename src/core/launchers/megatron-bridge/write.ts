@@ -1,4 +1,4 @@
-import type { Fp8Recipe } from '../../domain/number-formats';
+import type { Fp8Format, Fp8Recipe } from '../../domain/number-formats';
 import { plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
 import { carriedInto } from '../megatron/carried-into';
@@ -12,7 +12,8 @@ import { bridgeKeys } from './megatron-bridge';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { Carried, Editor } from '../writing/editor';
 import { namesIn, settingsByPath, spellingsIn, type KeyNames } from '../writing/key-names';
-import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
+import { headerLines, type LaunchSettings, type ModelGap, type Remark } from '../writing/launch-settings';
+import { sentence } from '../../sentence';
 import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
 
 /** Overrides of a recipe (`ConfigContainer`). */
@@ -37,7 +38,7 @@ export const bridgeEditor: Editor = {
   newFile: {
     fileName: 'overrides.yaml',
     keys: bridgeNames,
-    lacks: (plan) => coreModelGaps(plan, 'Megatron-Bridge'),
+    lacks: (plan) => [...coreModelGaps(plan, 'Megatron-Bridge'), ...formatGap(plan)],
     carries: (source) => carriedInto(bridgeTarget, source),
     write: bridgeYaml,
   },
@@ -57,6 +58,15 @@ const fp8Recipes: Readonly<Record<Fp8Recipe, string>> = {
   mxfp8: '_with_mxfp8',
   blockwise: '_with_fp8_subchannel_scaling',
 };
+
+/** Its recipes have a format of their own, which no override changes: with one scale for blocks of 128 too, gradients are in E5M2. */
+function formatGap({ fp8Recipe, fp8Format, precision }: LaunchSettings): readonly ModelGap[] {
+  const own: Fp8Format = fp8Recipe === 'mxfp8' ? 'e4m3' : 'hybrid';
+  if (fp8Format === undefined || fp8Format === own) return [];
+  const recipe = `${precision}${fp8Recipes[fp8Recipe ?? 'tensorwise']}_mixed`;
+  const what = sentence`FP8 in ${fp8Format}`;
+  return [{ fields: [], severity: 'error', what, reason: sentence`${recipe} has FP8 in ${own}: set its fp8 to ${fp8Format} in Python` }];
+}
 
 const sectionNames =
   'model dataset tokenizer train validation optimizer scheduler rng ddp dist checkpoint logger rerun_state_machine'.split(' ');
@@ -82,6 +92,7 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
   ];
   const header = [
     ...headerLines(plan, gaps),
+    'For Megatron-Bridge at 067f987d.',
     `Overrides of a Megatron-Bridge recipe of this kind of model. Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}: data parallelism is what they leave.`,
     ...(plan.asyncTensorParallel === true
       ? ['Planned with collectives overlapped with GEMMs: set comm_overlap.tp_comm_overlap of the recipe.']

@@ -24,6 +24,7 @@ export const fp8RecipeWords = {
   blockwise: 'blockwise',
   custom: null,
 } as const;
+export const fp8FormatWords = { e4m3: 'e4m3', hybrid: 'hybrid' } as const;
 /** What `cuda_graph_impl` records; `flex` leaves the dispatcher to its backend. */
 export const graphScopes = { local: 'layers', transformer_engine: 'layers', full_iteration: 'iteration', none: null } as const;
 export const flexDispatchers = { deepep: 'deepep', hybridep: 'hybridep' } as const;
@@ -88,6 +89,7 @@ export const sharedSettings = {
   hiddenDropout: [row('hidden_dropout', share)],
   attentionDropout: [row('attention_dropout', share)],
   fp8Recipe: [row('fp8_recipe', lenient(choice(fp8RecipeWords)))],
+  fp8Format: [row('fp8', lenient(choice(fp8FormatWords)))],
   fp8ParamGather: [row('fp8_param_gather', on(true))],
   routerGroups: [row('moe_router_num_groups', count(1))],
   routerGroupTopk: [row('moe_router_group_topk', count(1))],

@@ -3,7 +3,16 @@ import type { Finding } from '../../findings';
 import { quoted } from '../../text';
 import type { Fact, Facts } from '../../run/facts';
 import { isHybrid } from './hybrid';
-import { backendKernels, backends, flexDispatchers, graphScopes, positionKinds, sharedSettings, tokenDispatchers } from './core-keys';
+import {
+  backendKernels,
+  backends,
+  flexDispatchers,
+  fp8FormatWords,
+  graphScopes,
+  positionKinds,
+  sharedSettings,
+  tokenDispatchers,
+} from './core-keys';
 import { detailFlagReads, readDetails } from './detail-facts';
 import { detailFlags, sharedDetails } from './detail-keys';
 import { llama3Scaling } from './megatron-defaults';
@@ -156,6 +165,7 @@ const ownFlags: FlagTable = {
     row('bf16', fixed('bf16')),
     row('fp16', fixed('fp16')),
   ],
+  fp8Format: [row('fp8-format', choice(fp8FormatWords)), row('fp8', choice(fp8FormatWords))],
   optimizer: [row('optimizer', text)],
   precisionAware: [row('use-precision-aware-optimizer', on(true))],
   firstMomentBytes: [row('exp-avg-dtype', typeBytes)],

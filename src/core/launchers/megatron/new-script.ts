@@ -3,6 +3,7 @@ import { slurmHeader, startLines } from '../writing/torchrun-script';
 import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
 import { isDataFlag } from './carried-flags';
 import { oldestCore } from './core-version';
+import { usualFp8Format } from '../../domain/number-formats';
 import { hybridLetters } from './hybrid-flags';
 import { modelFlags } from './model-flags';
 import { environmentLines, oldestStarted } from './script-start';
@@ -53,7 +54,7 @@ export function megatronScript(plan: LaunchSettings, edits: readonly SettingEdit
   const { values } = carried;
   const { nodes, gpusPerNode, model } = plan;
   const isPatterned = edits.some(({ fact }) => fact === 'hybridPattern');
-  const words = edits.flatMap((edit) => spellFlag(edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
+  const words = edits.flatMap((edit) => spellFlag(plan, edit) ?? []).filter((flag) => !isGoodAsNone(plan, flag));
   const isBatch = (flag: string): boolean => /^--(micro-batch|global-batch|bf16|fp16|fp8|fp4|recompute)/.test(flag);
   const isModel = (flag: string): boolean => /^--(seq-length|max-position|hybrid)/.test(flag);
   const positions = Math.max(plan.sequenceLength, model.maxPositions ?? 0);
@@ -202,9 +203,9 @@ function lines(flags: readonly string[]): string {
   return flags.map((flag) => `  ${flag}`).join('\n');
 }
 
-const narrowFlags: Readonly<Record<string, string>> = { fp8: '--fp8-format hybrid', nvfp4: '--fp4-format e2m1' };
-
-function spellFlag({ fact, value, flag: written }: SettingEdit): string | null {
+function spellFlag({ fp8Recipe, fp8Format = usualFp8Format(fp8Recipe) }: LaunchSettings, edit: SettingEdit): string | null {
+  const { fact, value, flag: written } = edit;
+  const narrowFlags: Readonly<Record<string, string>> = { fp8: `--fp8-format ${fp8Format}`, nvfp4: '--fp4-format e2m1' };
   if (fact === 'precision') return own(narrowFlags, String(value)) ?? `--${String(value)}`;
   const flag = written ?? megatronFlags[fact]?.[0];
   if (flag === undefined || value === false) return null;

@@ -1,8 +1,9 @@
-import type { FactName, LauncherFile } from '../../run/facts';
+import type { Fact, FactName, LauncherFile } from '../../run/facts';
 import { flagKey, flagWords } from './megatron-flags';
 import type { TextRange } from '../../domain/located';
 import { megatronFlags } from './written-keys';
 import type { Syntax } from '../writing/editor';
+import type { Remark } from '../writing/launch-settings';
 import {
   spellLike,
   detectLineBreak,
@@ -13,11 +14,12 @@ import {
   spliced,
   splicedWithRemark,
 } from '../../languages/text-edits';
-import type { SettingEdit } from '../writing/desired-setting';
+import { isStartFact, type SettingEdit } from '../writing/desired-setting';
+import { say, sentence, type Sentence } from '../../sentence';
 import type { SettingValue } from '../../languages/text-edits';
 
 /** Scripts that launch Megatron, and files of its arguments: values are changed where they are, in the variable that a flag takes. */
-export const shellSyntax: Syntax = { open, edit: put };
+export const shellSyntax: Syntax = { open, edit: put, inputs };
 
 const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
 
@@ -84,7 +86,7 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   if (value === undefined || value === false)
     return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : withoutFlag(text, given.whole);
   const unknown = openFlags(launcher).get(fact);
-  if (unknown !== undefined) return [spliced(text, unknown.range, withDefault(unknown.written, value))];
+  if (unknown !== undefined) return [filledIn(text, unknown, value)];
   const flag = own ?? flags[fact]?.[0];
   if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);
   const { range } = given.source.place;
@@ -100,10 +102,58 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   ];
 }
 
-/** `$TP` that nobody sets takes a default, so that what is set outside still wins; anything else is replaced. */
-function withDefault(written: string, value: SettingValue): string {
-  const name = /^\$\{?(\w+)\}?$/.exec(written)?.[1];
-  return name === undefined ? shellValue(value) : `\${${name}:-${plainText(value)}}`;
+const variable = /^\$\{?(\w+)\}?$/;
+
+/**
+ * `$TP` that nobody sets takes a default, so that what is set outside still wins. Anything else is replaced: arguments of a script are
+ * given by their place, together with others, and one that is given still would win over a default.
+ */
+function filledIn(text: string, { range, written }: OpenFlag, value: SettingValue): string {
+  const name = variable.exec(written)?.[1];
+  if (name === undefined) return spliced(text, range, shellValue(value));
+  if (!/^\d/.test(name)) return spliced(text, range, `\${${name}:-${plainText(value)}}`);
+  const next = spliced(text, range, shellValue(value));
+  const end = range.start + shellValue(value).length;
+  const before = text.slice(lineStart(text, range.start), range.start);
+  const quote = /^["']?(?=[ \t]*\r?(?:\n|$))/.exec(next.slice(end, end + 100))?.[0];
+  const isAssignment = /^[ \t]*(?:(?:export|local|readonly)[ \t]+)?\w+=["']?$/.test(before);
+  const at = end + (quote ?? '').length;
+  return isAssignment && quote !== undefined ? spliced(next, { start: at, end: at }, ` # in place of ${written}`) : next;
+}
+
+/**
+ * Settings that whoever starts a script may give by an argument, or has to give by a variable, as they did before: what is given wins over
+ * a default that was written, and an argument that was replaced has no effect.
+ */
+function inputs(before: LauncherFile, after: LauncherFile): readonly Remark[] {
+  const open = openFlags(before);
+  const found = (Object.keys(after.facts) as FactName[]).flatMap((name): readonly Remark[] => {
+    const [old, next] = [before.facts[name], after.facts[name]] as (Fact<unknown> | undefined)[];
+    if (isStartFact(name) || next?.source.kind !== 'file' || next.source.place.file !== after.file) return [];
+    const opened = open.get(name);
+    if (opened === undefined && JSON.stringify(old?.value) === JSON.stringify(next.value)) return [];
+    const flag = sentence`${next.name ?? name} ${plainText(next.value as SettingValue)}`;
+    const replaced = variable.exec(opened?.written ?? '')?.[1];
+    const [, kept] = /\$\{(\w+):?-["']?$/.exec(after.text.slice(0, next.source.place.range.start)) ?? [];
+    if (kept !== undefined && /^\d/.test(kept))
+      return [
+        input(sentence`argument ${kept}`, sentence`argument ${kept} of the script wins over ${flag}: start it without that argument`),
+      ];
+    if (replaced === undefined) return [];
+    return /^\d/.test(replaced)
+      ? [
+          input(
+            sentence`argument ${replaced}`,
+            sentence`argument ${replaced} of the script no longer has an effect: ${flag} is in the file`,
+          ),
+        ]
+      : [input(replaced, sentence`${replaced} of the environment wins over ${flag}: start the script without it`)];
+  });
+  return [...new Map(found.map((remark) => [say(remark.what), remark])).values()];
+}
+
+function input(what: Sentence | string, reason: Sentence): Remark {
+  return { what: sentence`${what}`, reason, isWhole: true, isInput: true };
 }
 
 /** The variable that a flag takes, where it is only another's value: `PP_SIZE=${WORLD_SIZE}`. */

@@ -50,6 +50,7 @@ const modelKeys: Table = {
   gradAccumulationFusion: [row('gradient_accumulation_fusion', on(true))],
   overlapGradReduce: [row('optim.overlap_grad_sync', on(true))],
   overlapParamGather: [row('optim.overlap_param_sync', on(true))],
+  fp8Format: [row('fp8_e4m3', fixed('e4m3')), row('fp8_hybrid', fixed('hybrid'))],
   fp8ParamGather: [row('fp8_params', on(true))],
   distributedOptimizer: [
     row(

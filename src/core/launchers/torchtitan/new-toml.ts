@@ -7,6 +7,9 @@ import { tomlValue } from './toml-syntax';
 
 const sectionNames = 'model optimizer lr_scheduler training parallelism activation_checkpoint compile checkpoint metrics debug'.split(' ');
 
+/** Whose keys, values and flavors are written: `torchtitan/config/job_config.py` of the tag. */
+const version = 'For TorchTitan 0.2.2, the last version that reads TOML.';
+
 /** A TOML of a plan; without a flavor of the model it lacks the section of the model. */
 export function titanToml(
   plan: LaunchSettings,
@@ -31,7 +34,7 @@ export function titanToml(
           ['model.flavor', found.flavor],
         ];
   const rows = [...[...ofModel, ...settings, ...asyncRows].map(([path, value]) => [path, tomlValue(value)] as const), ...values];
-  const header = [...headerLines(plan, gaps), `Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`];
+  const header = [...headerLines(plan, gaps), version, `Start it on ${plural(plan.nodes, 'node')} of ${plural(plan.gpusPerNode, 'GPU')}.`];
   const sections = sectionNames.flatMap((section) => {
     const own = rows.filter(([path]) => path.startsWith(`${section}.`));
     return own.length === 0 ? [] : ['', `[${section}]`, ...own.map(([path, text]) => `${path.slice(section.length + 1)} = ${text}`)];

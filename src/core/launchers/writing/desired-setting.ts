@@ -154,6 +154,11 @@ export function isGiven(facts: Facts, fact: FactName): boolean {
   return facts[fact]?.source.kind === 'file';
 }
 
+/** Whether a fact is the number of nodes or GPUs, which whoever starts a run may set. */
+export function isStartFact(fact: FactName): boolean {
+  return fact === 'nodes' || fact === 'gpusPerNode' || fact === 'world';
+}
+
 /** Edits that remove settings. */
 export function removed(...names: readonly FactName[]): Alternative {
   return names.map((fact) => ({ fact }));

@@ -14,6 +14,8 @@ export interface Syntax {
    * Texts of the file with one setting written, best first; empty where there is no place for it. Unchecked: the caller reads them back.
    */
   readonly edit: (launcher: LauncherFile, edit: SettingEdit) => readonly string[];
+  /** What whoever starts a file may give in place of what was written; absent: nothing. */
+  readonly inputs?: (before: LauncherFile, after: LauncherFile) => readonly Remark[];
 }
 
 /** How plans are written into the files of one launcher. */

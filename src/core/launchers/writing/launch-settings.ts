@@ -88,6 +88,8 @@ export interface Remark {
   readonly reason: Sentence;
   /** Set by whoever starts the file: on how many nodes and GPUs. */
   readonly isOfStart?: true;
+  /** It is written, and whoever starts the file may give another value, or did so before. */
+  readonly isInput?: true;
   /** The reason is a whole sentence, which names what is left out. */
   readonly isWhole?: true;
   /** The file computes something else than the plan's model. */

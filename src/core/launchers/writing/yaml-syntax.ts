@@ -88,9 +88,11 @@ function editYaml(launcher: LauncherFile, dialect: YamlDialect, { fact, value, f
   }
   const given = launcher.facts[fact];
   const isOfBase = given?.source.kind === 'file' && given.source.place.file !== launcher.file;
-  if (spelled === undefined && !isOfBase) return [text];
+  // a switch that the base leaves off is off
+  if (spelled === undefined && (!isOfBase || given.value === false)) return [text];
   const [target] = paths.filter((path) => isSection(document, path)).concat(paths);
-  const inserted = target === undefined ? null : insertion(document, target, spelled === undefined ? 'null' : yamlValue(spelled));
+  const off = given?.value === true ? 'false' : 'null';
+  const inserted = target === undefined ? null : insertion(document, target, spelled === undefined ? off : yamlValue(spelled));
   return inserted === null ? [] : [inserted];
 }
 

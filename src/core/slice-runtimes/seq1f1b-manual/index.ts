@@ -12,5 +12,10 @@ export const seq1f1bManual: SliceRuntime = {
   // splits by the layers that have attention, which its DeltaNet flags set
   rule: { flag: 'pipe-sp-strategy', words: {}, usual: 'average', unread: ['hybrid_comp'] },
   lengths: { flag: 'pipe-sp-manual-splits', word: 'manual', multiple: 128 },
+  lines: {
+    experts: 'megatron/model/transformer.py 307: its SwitchMLP sends each token to one expert',
+    unfused: 'megatron/model/transformer.py 857',
+    'gated-width': 'megatron/arguments.py 261',
+  },
   takes: { ...seq1f1b.takes, 'position-embedding-type': ['learned_absolute', 'rope', 'none'] },
 };

@@ -45,5 +45,10 @@ export const seq1f1b: SliceRuntime = {
     'position-embedding-type': ['learned_absolute', 'rope'],
   },
   limits: ['context', 'experts', 'unfused', 'gated-width'],
+  lines: {
+    experts: 'megatron/model/transformer.py 305: its SwitchMLP sends each token to one expert',
+    unfused: 'megatron/model/transformer.py 855',
+    'gated-width': 'megatron/arguments.py 261',
+  },
   hardware: null,
 };

@@ -41,8 +41,8 @@ describe('weights in FP8 of a model config', () => {
   const fp8 = { ...llama, quantization_config: { quant_method: 'fp8', fmt: 'e4m3', weight_block_size: [128, 128] } };
 
   it('are trained in FP8 with scales of blocks', async () => {
-    const { gemmPrecision, fp8Recipe } = await trainingOf(fp8);
-    assert.deepEqual([gemmPrecision?.value, fp8Recipe?.value], ['fp8', 'blockwise']);
+    const { gemmPrecision, fp8Recipe, fp8Format } = await trainingOf(fp8);
+    assert.deepEqual([gemmPrecision?.value, fp8Recipe?.value, fp8Format?.value], ['fp8', 'blockwise', 'e4m3']);
   });
 
   it('are not where the file of the run names a precision', async () => {

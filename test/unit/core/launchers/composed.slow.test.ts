@@ -8,6 +8,8 @@ import { loadConfig, type LoadedConfig } from '../../../../src/core/config-files
 import { recogniseConfig } from '../../../../src/core/config-files/readers';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { say, sentence } from '../../../../src/core/sentence';
+import { editableFile, writtenInto } from '../../../../src/core/export/launchers/edit-launcher';
+import { planWith } from '../export/launchers/plans';
 
 const fixtures = path.join(import.meta.dirname, '../../../fixtures/launchers');
 const fixture = (name: string): string => readFileSync(path.join(fixtures, name), 'utf8');
@@ -109,6 +111,19 @@ describe('a Primus experiment', () => {
     assert.equal(await scheduleWith('pp_algorithm: v-half'), undefined);
     assert.equal(await scheduleWith('patch_primus_pipeline: true\n      pp_algorithm: v-half'), 'V-Half');
     assert.equal(await scheduleWith('patch_primus_pipeline: true\n      pp_algorithm: zbv-formatted'), 'ZBVZeroBubble');
+  });
+
+  it('is edited without lines for switches that its preset leaves off, and switches off those that it has on', async () => {
+    const edited = async (base: string) => {
+      const { launcher, reread } = await load({ ...files, 'primus/configs/modules/megatron/base.yaml': `bf16: true\n${base}` });
+      assert.ok(launcher !== null && reread !== null);
+      const plan = planWith({ layers: 40, pipeline: 8, data: 1, microBatch: 3, globalBatch: 192, sequenceLength: 6144 });
+      const target = await editableFile(launcher, reread);
+      return target === null ? '' : writtenInto(plan, target).text;
+    };
+    const names = ['account_for_embedding_in_pipeline_split', 'account_for_loss_in_pipeline_split'];
+    assert.doesNotMatch(await edited(names.map((name) => `${name}: false\n`).join('')), /account_for/);
+    assert.match(await edited(names.map((name) => `${name}: true\n`).join('')), /account_for_embedding_in_pipeline_split: false\n/);
   });
 
   it('ends where presets extend each other', async () => {

@@ -89,9 +89,32 @@ describe("a plan written into a launcher's file", () => {
     assert.match(result.text, /^N=2 # sequences$/m);
     assert.match(
       result.text,
-      /--tensor-model-parallel-size \$\{TP:-4\} --pipeline-model-parallel-size \$\{PP:-2\} --micro-batch-size \$N --global-batch-size \$\{1:-16\} /,
+      /--tensor-model-parallel-size \$\{TP:-4\} --pipeline-model-parallel-size \$\{PP:-2\} --micro-batch-size \$N --global-batch-size 16 /,
     );
-    assert.deepEqual(result.gaps, []);
+    assert.deepEqual(
+      result.gaps.map(({ reason }) => toText(reason)),
+      [
+        'TP of the environment wins over --tensor-model-parallel-size 4: start the script without it',
+        'argument 1 of the script no longer has an effect: --global-batch-size 16 is in the file',
+      ],
+    );
+  });
+
+  it('writes numbers in place of arguments of the script, which would win over a default', () => {
+    const text = script(
+      'TP=$3\nPP="${4}"\nN=${5:-1}\nARGS="--tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP --micro-batch-size $N --global-batch-size 16 --seq-length 4096"',
+    );
+    const result = edited(shellPlan, 'run.sh', 'megatron-shell', text);
+    assert.match(result.text, /^TP=4 # in place of \$3\nPP="2" # in place of \$\{4\}\nN=\$\{5:-2\}\n/m);
+    assert.deepEqual(
+      result.gaps.map(({ reason }) => toText(reason)),
+      [
+        'argument 3 of the script no longer has an effect: --tensor-model-parallel-size 4 is in the file',
+        'argument 4 of the script no longer has an effect: --pipeline-model-parallel-size 2 is in the file',
+        'argument 5 of the script wins over --micro-batch-size 2: start it without that argument',
+      ],
+    );
+    assert.deepEqual(edited(shellPlan, 'run.sh', 'megatron-shell', result.text).edits, []);
   });
 
   it('writes a number where two flags share a variable and must differ', () => {

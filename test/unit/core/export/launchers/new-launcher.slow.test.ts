@@ -86,6 +86,10 @@ describe('a new launcher file', () => {
     assert.deepEqual(written('deepspeed', 'fp8'), ['bf16', 'bf16', true]);
   });
 
+  it('of TorchTitan names the version that it is for', () => {
+    assert.match(newLauncher(planWith({}), writerOf('torchtitan')).text, /^# For TorchTitan 0\.2\.2, the last version that reads TOML\.$/m);
+  });
+
   it('of DeepSpeed keeps the optimizer on the host, and how much is copied at a time', () => {
     const plan = planWith({ zeroStage: 3, offloadOptimizer: true, offloadBuffers: 6, optimizerSubGroup: 50_000_000 });
     const { text, gaps } = newLauncher(plan, writerOf('deepspeed'));
@@ -107,6 +111,30 @@ describe('a new launcher file', () => {
       });
     assert.deepEqual(written('megatron-shell'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', undefined, undefined]);
     assert.deepEqual(written('megatron-bridge'), ['delayed', 'tensorwise', 'mxfp8', 'blockwise', 'tensorwise', 'tensorwise']);
+  });
+
+  it('sets which values FP8 has, and reports where a recipe has others', () => {
+    const written = (format: WrittenFormat, change: Partial<LaunchSettings>) =>
+      newLauncher(planWith({ gemmPrecision: 'fp8', ...change }), writerOf(format));
+    const read = (change: Partial<LaunchSettings>) => {
+      const { text, fileName } = written('megatron-shell', change);
+      return readers['megatron-shell'](fileName, text).facts.fp8Format?.value;
+    };
+    assert.deepEqual(
+      [
+        { fp8Format: 'e4m3' } as const,
+        { fp8Format: 'hybrid', fp8Recipe: 'blockwise' } as const,
+        { fp8Recipe: 'blockwise' } as const,
+        {},
+      ].map(read),
+      ['e4m3', 'hybrid', 'e4m3', 'hybrid'],
+    );
+    const reasons = (change: Partial<LaunchSettings>) =>
+      written('megatron-bridge', change).gaps.flatMap(({ reason }) => (toText(reason).includes('FP8') ? [toText(reason)] : []));
+    assert.deepEqual(reasons({ fp8Recipe: 'blockwise', fp8Format: 'e4m3' }), [
+      'bf16_with_fp8_subchannel_scaling_mixed has FP8 in hybrid: set its fp8 to e4m3 in Python',
+    ]);
+    assert.deepEqual(reasons({ fp8Recipe: 'mxfp8', fp8Format: 'e4m3' }), []);
   });
 
   it('sets dropout, the loss and gradients, whose defaults in launchers are others, and collectives with GEMMs', () => {
