@@ -6,6 +6,7 @@ import ts from 'typescript';
 import { namedSchedules } from '../../src/core/domain/schedule-names';
 import { exportedForTests } from './exports';
 import { coreRooms, extensionRooms, features, houses, placeOf, webviewRooms } from './rooms';
+import { sourceTree } from './source-tree';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -189,7 +190,7 @@ function typescriptFiles(folder: string): string[] {
 }
 
 function parse(file: string): ts.SourceFile {
-  return ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
+  return sourceTree(file, readFileSync(join(root, file), 'utf8'));
 }
 
 function importsOf(from: string, tree: ts.SourceFile): Import[] {

@@ -51,7 +51,7 @@ export const allowed: readonly { readonly file: string; readonly word: string; r
   { file: 'src/core/export/search-json.ts', word: 'says', reason: 'a key of the JSON that users read' },
   { file: 'test/unit/cli/search-numbers.slow.test.ts', word: 'says', reason: 'reads that JSON' },
   { file: 'test/unit/cli/search.slow.test.ts', word: 'says', reason: 'reads that JSON' },
-  { file: 'test/unit/features/recovery/cli.test.ts', word: 'says', reason: 'reads the JSON of `plan --without`' },
+  { file: 'test/unit/features/recovery/cli.slow.test.ts', word: 'says', reason: 'reads the JSON of `plan --without`' },
   { file: 'test/unit/features/recovery/core.slow.test.ts', word: 'says', reason: 'reads the JSON of `plan --without`' },
   { file: 'THIRD_PARTY_NOTICES.md', word: 'dealt', reason: 'words of a licence' },
   { file: 'test/docs/license-texts.ts', word: 'dealt', reason: 'words of a licence' },

@@ -9,6 +9,7 @@ import { ExpectedError } from '../../src/core/errors';
 import { pageCommandIds, pageKeys, type PageCommand } from '../../src/protocol/page-keys';
 import { pageCommands } from '../../src/protocol/page-schema';
 import { say, sentence } from '../../src/core/sentence';
+import { sourceTree } from './source-tree';
 
 interface MenuItem {
   readonly command: string;
@@ -266,5 +267,5 @@ function eachNode(file: string, action: (node: ts.Node) => void): void {
     action(node);
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true));
+  visit(sourceTree(file, readFileSync(join(root, file), 'utf8')));
 }

@@ -1,4 +1,5 @@
 import ts from 'typescript';
+import { sourceTree } from './source-tree';
 
 /** Sentences that a person reads in the editor, on a page or in a finding: of the tag `sentence`, and first arguments of `t`. */
 export function uiSentences(source: string): string[] {
@@ -10,7 +11,7 @@ export function uiSentences(source: string): string[] {
     if (first !== undefined && ts.isStringLiteralLike(first)) found.push(first.text);
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile('texts.ts', source, ts.ScriptTarget.Latest));
+  visit(sourceTree('texts.ts', source));
   return found;
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
 import { uiSentences, templateText } from './ui-sentences';
+import { sourceTree } from './source-tree';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -50,7 +51,7 @@ function phrasesOf(source: string): string[] {
     if (/\S\s+\S/.test(text)) found.push(text);
     ts.forEachChild(node, visit);
   };
-  visit(ts.createSourceFile('texts.ts', source, ts.ScriptTarget.Latest));
+  visit(sourceTree('texts.ts', source));
   return found;
 }
 
