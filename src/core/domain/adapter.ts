@@ -40,6 +40,11 @@ export interface Adapter {
   readonly perExpert?: boolean;
   /** The input of each adapter goes through a dropout of its own, which keeps its mask and its output. */
   readonly dropout?: boolean;
+  /**
+   * The magnitude of each output is trained apart from its direction (DoRA, arXiv 2402.09353): a number a column of each matrix, and the
+   * norm of each column of the matrix with its adapter in every forward.
+   */
+  readonly decomposed?: boolean;
   /** Bits that the frozen matrices of the layers are held in (QLoRA, arXiv 2305.14314); absent: the training precision. */
   readonly baseBits?: 4 | 8;
   /** Scales of 4-bit blocks are quantised themselves. */

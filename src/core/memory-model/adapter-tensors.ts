@@ -12,7 +12,7 @@ import { localTokens, visits } from './unit-sizes';
 
 /**
  * Saved per token by the adapters of a layer: what the second matrix of each reads, and where inputs are dropped out a mask and a tensor of
- * their own for each; without dropout adapters read what the frozen products read.
+ * their own for each; without dropout adapters read what the frozen products read. Magnitudes read both outputs.
  */
 export function adapterSaved(inputs: MemoryInputs, kind: LayerKind): number {
   const { model, training, layout } = inputs;
@@ -21,7 +21,8 @@ export function adapterSaved(inputs: MemoryInputs, kind: LayerKind): number {
   const element = elementBytes(training);
   return adaptedProducts(model, adapter, kind, layout).reduce((sum, product) => {
     const dropped = adapter.dropout === true ? (element + 1) * product.inner : 0;
-    return sum + adapterRowsPerToken(inputs, product) * (element * adapter.rank + dropped);
+    const scaled = adapter.decomposed === true ? 2 * element * product.columns : 0;
+    return sum + adapterRowsPerToken(inputs, product) * (element * adapter.rank + dropped + scaled);
   }, 0);
 }
 

@@ -37,7 +37,11 @@ export function withFrozen(
     ...trained,
     weights: trained.weights + bytes(isSharded),
     dummyGradients: 0,
-    workspaces: trained.workspaces + gatheredBytes(inputs, stage, adapter, held, all) + unpackedBytes(inputs, stage, adapter),
+    workspaces:
+      trained.workspaces +
+      gatheredBytes(inputs, stage, adapter, held, all) +
+      unpackedBytes(inputs, stage, adapter) +
+      normedBytes(inputs, stage, adapter),
   };
 }
 
@@ -55,11 +59,22 @@ function gatheredBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
 }
 
 /** The largest quantised matrix of a layer, made in the training precision for its product (`dequantize_4bit` of bitsandbytes). */
-function unpackedBytes({ model, training, layout }: MemoryInputs, stage: StageContents, adapter: Adapter): number {
-  if (adapter.baseBits === undefined || readsFrozen(training)) return 0;
-  const targets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down', 'stateInput'];
+function unpackedBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
+  if (adapter.baseBits === undefined || readsFrozen(inputs.training)) return 0;
+  return elementBytes(inputs.training) * largestMatrix(inputs, stage, quantisedTargets);
+}
+
+/** The product of both low-rank matrices of the largest adapter, scaled, and its sum with the frozen matrix, which is normed. */
+function normedBytes(inputs: MemoryInputs, stage: StageContents, { decomposed, targets }: Adapter): number {
+  return decomposed === true ? 3 * elementBytes(inputs.training) * largestMatrix(inputs, stage, targets) : 0;
+}
+
+const quantisedTargets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down', 'stateInput'];
+
+/** Elements of the largest of these matrices that a layer of the stage has on one rank. */
+function largestMatrix({ model, layout }: MemoryInputs, stage: StageContents, targets: Adapter['targets']): number {
   const sizes = layerGroups(model, stage).flatMap(({ kind }) =>
     adaptedProducts(model, { targets }, kind, layout).map(({ inner, columns }) => inner * columns),
   );
-  return elementBytes(training) * Math.max(0, maximum(sizes));
+  return Math.max(0, maximum(sizes));
 }

@@ -143,6 +143,11 @@ function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivi
   ];
 }
 
+/** Parameters of one adapter: its two matrices, and where it is decomposed a magnitude for each column. */
+function adapterSize({ rank, decomposed }: Adapter, inner: number, columns: number): number {
+  return rank * (inner + columns) + (decomposed === true ? columns : 0);
+}
+
 /**
  * Parameters of the adapters of one layer on one rank: rank x (input + output) of each matrix over the ranks that divide it, which share
  * both matrices of each adapter (`ParallelLinearAdapter` of NeMo and Megatron-Bridge). The experts of a rank share one or have one each.
@@ -151,8 +156,9 @@ export function adapterParameters(model: ModelSpec, adapter: Adapter, kind: Laye
   let shared = 0;
   let ofExpert = 0;
   for (const { of, inner, columns } of adaptedProducts(model, adapter, kind, undivided)) {
-    if (of === 'experts') ofExpert += adapter.rank * (inner + columns);
-    else shared += adapter.rank * (inner + columns);
+    const parameters = adapterSize(adapter, inner, columns);
+    if (of === 'experts') ofExpert += parameters;
+    else shared += parameters;
   }
   const adapters = adapter.perExpert === true ? (layerExperts(model, kind)?.count ?? 0) / division.expert : 1;
   return { shared: shared / division.tensor, experts: (ofExpert * adapters) / expertTensorSize(division) };
@@ -162,7 +168,7 @@ export function adapterParameters(model: ModelSpec, adapter: Adapter, kind: Laye
 export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind: LayerKind): number {
   return adaptedProducts(model, adapter, kind, undivided).reduce((sum, { of, inner, columns }) => {
     const visits = of === 'experts' ? (layerExperts(model, kind)?.active ?? 0) : 1;
-    return sum + visits * adapter.rank * (inner + columns);
+    return sum + visits * adapterSize(adapter, inner, columns);
   }, 0);
 }
 

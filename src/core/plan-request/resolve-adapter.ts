@@ -15,7 +15,7 @@ import { own } from '../records';
  */
 export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefault: ValueOrDefault): Pick<TrainingSpec, 'adapter'> {
   if (adapters === undefined) return {};
-  const { defaults, baseBits, doubleQuantised, sharedByExperts = defaults?.ofCore ?? false } = adapters;
+  const { defaults, baseBits, doubleQuantised, decomposed, sharedByExperts = defaults?.ofCore ?? false } = adapters;
   const unpriced = unpricedModel(model);
   if (unpriced !== null) throw adaptersNotPlanned(adapters, unpriced);
   const reason = defaults?.reason ?? sentence`peft's default (LoraConfig)`;
@@ -27,6 +27,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   const targets = adapterTargetsNamed(adapters, names, model);
   const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
   const saved = savedModules(adapters);
+  if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`by magnitude and direction on experts`);
   return {
     adapter: {
       rank,
@@ -35,9 +36,15 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
       ...(dropout > 0 && { dropout: true }),
       ...(baseBits && { baseBits: baseBits.value }),
       ...(doubleQuantised === true && { doubleQuantised }),
+      ...(decomposed === true && { decomposed }),
       ...(saved.length > 0 && { saved }),
     },
   };
+}
+
+/** Whether experts have any of the matrices. */
+function ofExperts(model: ModelSpec, targets: Adapter['targets']): boolean {
+  return layerGroups(model).some(({ kind }) => adaptedProducts(model, { targets }, kind, undivided).some(({ of }) => of === 'experts'));
 }
 
 /** Layers whose adapters are not priced; null: those of this model are. */
@@ -75,6 +82,8 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['gateUp'], 'gate_up_proj linear_fc1 mlp_fc1 dense_h_to_4h c_fc fc_in fc1'),
   ...named(['down'], 'down_proj w2 linear_fc2 mlp_fc2 dense_4h_to_h fc_out fc2 mlp.c_proj'),
   ...named(['output', 'down'], 'c_proj'),
+  // grouped networks of prime-rl, each with adapters of its own
+  ...named(['gate', 'up', 'down'], 'experts'),
   ...named(['stateInput'], 'in_proj'),
   ...named(['stateValues'], 'in_proj_qkv'),
   ...named(['stateGate'], 'in_proj_z'),

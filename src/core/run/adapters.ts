@@ -19,6 +19,8 @@ export interface GivenAdapters {
   readonly dropout?: Located<number>;
   readonly baseBits?: Located<4 | 8>;
   readonly doubleQuantised?: boolean;
+  /** DoRA. */
+  readonly decomposed?: boolean;
   /** Whether all experts of a rank share one adapter. */
   readonly sharedByExperts?: boolean;
   /** Modules that are trained whole. */

@@ -33,9 +33,28 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
     addProduct(sum, { ...trained, floor }, [rows / adapters, low, inner], adapters);
     addProduct(sum, { ...trained, floor }, [rows / adapters, out, adapter.rank], adapters);
     addOperation(sum, floor, traffic(6 * rows * columns), traffic(4 * rows * columns), traffic(6 * rows * inner));
+    if (adapter.decomposed === true) addMagnitudes(sum, adapter.rank, { ...rates, floor }, product, rows);
   }
   const { shared, experts } = adapterParameters(model, adapter, kind, layout);
   for (const parameters of [shared, experts]) if (parameters > 0) addWeightGradient(sum, rates.floor, traffic(6 * parameters));
+}
+
+/**
+ * What decomposed weights have in addition (`DoraLinearLayer` of peft, `DoRALinear` of torchtune): in forward the product of both low-rank
+ * matrices, which is added to the frozen one and normed by column without a gradient; magnitudes on the outputs of both, each way.
+ */
+function addMagnitudes(
+  sum: Tally,
+  rank: number,
+  { gemm, traffic, unpack, floor }: DeviceRates,
+  product: AdaptedProduct,
+  rows: number,
+): void {
+  const { inner, columns } = product;
+  const matrix = inner * columns;
+  if (unpack !== null) addOperation(sum, floor, unpack(matrix));
+  addOperation(sum, floor, gemm(columns, inner, rank) + traffic(14 * matrix));
+  addOperation(sum, floor, traffic(14 * rows * columns), traffic(18 * rows * columns));
 }
 
 /** Ranks that divide the matrix with the adapter. */

@@ -34,7 +34,8 @@ const bitNames = ['quantization_bit', 'bits'];
 const fourBitNames = ['load_in_4bit', 'use_4bit_quantization', 'q_lora', 'use_qlora', 'qlora'];
 const eightBitNames = ['load_in_8bit', 'use_8bit_quantization', 'use_8bit_qunatization'];
 const doubleNames = ['double_quant', 'double_quantization', 'bnb_4bit_use_double_quant', 'use_bnb_nested_quant', 'use_nested_quant'];
-const unlikeNames = ['use_dora', 'peft_use_dora', 'lora_use_dora', 'use_galore', 'lora_on_experts'];
+const decomposedNames = ['use_dora', 'peft_use_dora', 'lora_use_dora'];
+const unlikeNames = ['use_galore', 'lora_on_experts'];
 
 /** A switch that may be followed by its truth: `--q_lora True`. */
 const toggle: FlagRead<boolean> = { ...on(true), words: 'many' };
@@ -42,9 +43,16 @@ const toggle: FlagRead<boolean> = { ...on(true), words: 'many' };
 /** All names by which flags and keys say something of adapters, with the words that each takes. */
 export const adapterSettings: ReadonlyMap<string, FlagRead<unknown>['words']> = new Map([
   ...[...rankNames, ...bitNames, 'lora_dropout'].map((name) => [name, 'one'] as const),
-  ...[...targetNames, ...savedNames, ...fourBitNames, ...eightBitNames, ...doubleNames, ...unlikeNames, 'lora_target_linear'].map(
-    (name) => [name, 'many'] as const,
-  ),
+  ...[
+    ...targetNames,
+    ...savedNames,
+    ...fourBitNames,
+    ...eightBitNames,
+    ...doubleNames,
+    ...decomposedNames,
+    ...unlikeNames,
+    'lora_target_linear',
+  ].map((name) => [name, 'many'] as const),
 ]);
 
 /** Settings of LoRA as Hugging Face's trainers, LLaMA-Factory and Axolotl name them. */
@@ -68,6 +76,7 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
     ...(bits && { baseBits: bits }),
     ...(double && { doubleQuantised: double.value }),
     ...(saved && { saved: saved.value }),
+    ...(isOn(decomposedNames) && { decomposed: true }),
     ...(unlike && { unlike: unlike.name ?? '' }),
   };
 }
@@ -87,7 +96,8 @@ export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' 
   const dropout = find('dropout', share) ?? find('adapter_dropout', share);
   const all = find('match_all_linear', toggle);
   const shared = find('share_expert_adapters', toggle);
-  const unlike = ['use_dora', 'normalize_moe_lora', 'experts_shared_outer_loras'].find((name) => find(name, toggle)?.value === true);
+  const dora = find('use_dora', toggle);
+  const unlike = ['normalize_moe_lora', 'experts_shared_outer_loras'].find((name) => find(name, toggle)?.value === true);
   const written = targets && { ...targets, value: targets.value.flatMap((name) => own(nemoModules, name) ?? [name]) };
   return {
     ...(rank && { rank }),
@@ -97,6 +107,7 @@ export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' 
         ? { targets: written }
         : {}),
     ...(dropout && { dropout }),
+    ...(dora?.value === true && { decomposed: true }),
     ...(unlike !== undefined && { unlike }),
     ...(shared && { sharedByExperts: shared.value }),
   };

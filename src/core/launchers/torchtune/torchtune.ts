@@ -124,7 +124,7 @@ function readAdapters(reader: KeyReader, { flavor }: Facts): Pick<LauncherFile, 
     adapters: {
       place: flavor.source.place,
       name: flavor.value,
-      ...(isDora && { unlike: 'use_dora' }),
+      ...(isDora && { decomposed: true }),
       ...(rank && { rank }),
       ...(dropout && { dropout }),
       ...(targets && { targets }),

@@ -36,6 +36,16 @@ describe('adapters', () => {
     assert.equal(parametersOf({ ...model, gatedMlp: false }, { rank: 1, targets: ['gate', 'down'] }), 14_336 + 4096);
   });
 
+  it('have a magnitude for each column where they are decomposed', () => {
+    const plain = parametersOf(model, attention);
+    assert.equal(parametersOf(model, { ...attention, decomposed: true }), plain + 4096 + 1024);
+    const saved = (adapter: Adapter): number => savedBytes(at({ adapter }), middle, unit, false).activations;
+    // both outputs of queries and values, of two layers
+    assert.equal(saved({ ...attention, decomposed: true }) - saved(attention), 2 * 2 * 2 * 1024 * (4096 + 1024));
+    const workspaces = (adapter: Adapter): number => staticBytes(at({ adapter }), stage).workspaces;
+    assert.ok(workspaces({ ...attention, decomposed: true }) - workspaces(attention) >= 3 * 2 * 4096 * 4096);
+  });
+
   it('make Llama 2 7B 4,194,304 parameters larger at rank 8 with queries and values, as peft prints', () => {
     const llama2 = { ...model, layers: 32, kvHeads: 32, ffn: 11_008 };
     assert.equal(32 * parametersOf(llama2, { rank: 8, targets: ['query', 'value'] }), 4_194_304);

@@ -164,7 +164,15 @@ describe('adapters of a run', () => {
     assert.deepEqual(core.training.adapter?.targets, ['output', 'gateUp', 'down'], 'it has no linear_qkv');
   });
 
-  it('are not planned with DoRA, on modules that nobody knows, or that the model has not', async () => {
+  it('are decomposed with DoRA, unless experts have them', async () => {
+    const named = '--use_lora --use_dora True --lora_target_modules q_proj v_proj';
+    const { training } = await flags(named);
+    assert.deepEqual([training.adapter?.decomposed, training.adapter?.targets], [true, ['query', 'value']]);
+    const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
+    await assert.rejects(ofExperts, /by magnitude and direction on experts, which is not planned/);
+  });
+
+  it('are not planned as other methods, on modules that nobody knows, or that the model has not', async () => {
     const refusal = async (asked: Promise<PlanRequest>): Promise<string> => {
       const error = await asked.then(
         () => null,
@@ -176,7 +184,6 @@ describe('adapters of a run', () => {
     const values = `${script} --use_lora --lora_target_modules v_proj\n`;
     assert.match(await refusal(requestOf(values, deepseek)), /^The run trains adapters \(--use_lora\) on no module that the model has/);
     assert.match(await refusal(flags('--use_lora --lora_target_modules q_proj strange_proj')), /on strange_proj/);
-    assert.match(await refusal(flags('--use_lora --use_dora True')), /which is not planned/);
     assert.match(await refusal(flags('--train_type adalora')), /which is not planned/);
   });
 });

@@ -44,6 +44,17 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(own > others && own < 1.1 * others, `${own} for ${others}`);
   });
 
+  it('takes longer each way where weights are decomposed, and most in forward', () => {
+    const [plain, decomposed] = [passes({ adapter: usual }), passes({ adapter: { ...usual, decomposed: true } })];
+    const more = decomposed.forwardMs - plain.forwardMs;
+    assert.ok(more > 0 && decomposed.backwardMs > plain.backwardMs);
+    const { gemm, traffic } = deviceRates(at({ adapter: usual }));
+    const ofColumns = (columns: number): number => gemm(columns, 4096, 16) + 2 * traffic(14 * 4096 * columns);
+    const expected = 1e3 * (ofColumns(4096) + ofColumns(1024));
+    // what is not fused takes longer than its bytes
+    assert.ok(more >= expected && more < 2 * expected, `${more} for ${expected}`);
+  });
+
   it('has none of the head and the embedding unless they are saved', () => {
     const adapted = passes({ adapter: one }, ends);
     const saved = passes({ adapter: { ...one, saved: ['embedding', 'head'] } }, ends);

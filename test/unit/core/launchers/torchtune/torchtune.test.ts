@@ -55,11 +55,11 @@ describe('a recipe of torchtune', () => {
     assert.deepEqual([tensor, context, dataReplicate, offloadOptimizer].map((fact) => fact?.value), [4, 2, 2, 'cpu']); // prettier-ignore
   });
 
-  it('reads QLoRA as 4 bits, DoRA as no LoRA, and leaves out what is not planned', () => {
+  it('reads QLoRA as 4 bits, DoRA with its magnitudes, and leaves out what is not planned', () => {
     const quantised = readTorchtune('a.yaml', text.replace('lora_llama3_1_70b', 'qlora_llama3_1_8b'));
     assert.deepEqual([quantised.adapters?.baseBits?.value, quantised.adapters?.doubleQuantised], [4, true]);
     const dora = readTorchtune('a.yaml', text.replace('  lora_alpha', '  use_dora: True\n  lora_alpha'));
-    assert.equal(dora.adapters?.unlike, 'use_dora');
+    assert.deepEqual([dora.adapters?.decomposed, dora.adapters?.unlike], [true, undefined]);
     assert.deepEqual(readTorchtune('a.yaml', `${text}optimizer_in_bwd: True\n`).leftOut, ['optimizer_in_bwd']);
     const teacher = 'teacher_model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\n';
     assert.deepEqual(readTorchtune('a.yaml', text + teacher).leftOut, ['teacher_model']);
