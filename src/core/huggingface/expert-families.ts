@@ -183,6 +183,7 @@ export const expertVariants = {
     always: { ...llamaAlways, qkNorm: true },
     extras: { sharedExpertFfn: 3072 },
     window: { when: 'flag', tokens: null },
+    approximated: sentence`attention to all earlier tokens, though an indexer picks blocks of them`,
   }),
   olmoe,
   phimoe: deriveFamily(mixtral, 'PhimoeConfig', { keys: withBias, always: { ...llamaAlways, norm: 'layernorm' } }),

@@ -44,6 +44,10 @@ const languageModels: Readonly<Record<string, string>> = {
   'ministral-3-14b': 'ministral-3-14b',
   'qwen3-omni-30b-a3b': 'qwen3-omni-30b-a3b',
   'qwen2.5-omni-3b': 'qwen2.5-3b',
+  'mistral-small-4-119b-2603': 'mistral-small-4-119b-2603',
+  'minimax-m3': 'minimax-m3',
+  'ovis2.5-2b': 'qwen3-1.7b',
+  'ovis2.5-9b': 'qwen3-8b',
   'kimi-vl-a3b': 'moonlight-16b-a3b',
   'kimi-k2.5': 'kimi-k2',
   'glm-4.5v': 'glm-4.5-air',
@@ -89,6 +93,7 @@ const otherNames: Readonly<Record<string, string>> = {
   'olmo-hybrid-instruct-sft-7b': 'olmo-hybrid-7b',
   'olmo-hybrid-think-sft-7b': 'olmo-hybrid-7b',
   'olmo-3.2-hybrid-7b': 'olmo-hybrid-7b',
+  'olmo-2-32b-jallyrun-soup': 'olmo-2-0325-32b',
   'olmo-7b-0424': 'olmo-1.7-7b',
   'qwq-32b': 'qwen2.5-32b',
   'qwen2.5-math-prm-7b': 'qwen2.5-7b',
@@ -119,7 +124,7 @@ const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|PRIME-RL|google-t5|hf-internal-testing)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|tencent|AIDC-AI|PRIME-RL|google-t5|hf-internal-testing)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
 
 /** A folder of the one that a run starts in; `gpt2` and `t5-small` are names of the hub. */
 const bareFolder = /^(?!gpt2|t5-)[\w.-]+$/;

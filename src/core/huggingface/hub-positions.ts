@@ -140,6 +140,12 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^glm-4-9b-chat$/, plain(5_000_000, 131_072, 1.5625e-7)],
   [/^glm-4-(?:9b|32b)-0414$/, plain(10_000, 32_768, 1e-5)],
   [/^minimax-m2/, { ...plain(5_000_000, 196_608, 1e-6), partial_rotary_factor: 0.5 }],
+  [/^minimax-m3$/, { ...plain(5_000_000, 524_288, 1e-6), partial_rotary_factor: 0.5 }],
+  [/^hy3-preview$/, plain(11_158_840, 262_144)],
+  [
+    /^mistral-small-4-119b-2603$/,
+    { ...plain(10_000, 1_048_576, 1e-6), rope_scaling: { ...yarn(128, [32, 1], 1, 8192), llama_4_scaling_beta: 0.1 } },
+  ],
   [/^ling-|^llada2\./, { ...plain(600_000, 32_768, 1e-6), partial_rotary_factor: 0.5 }],
   [/^phi-2$/, { ...plain(10_000, 2048), partial_rotary_factor: 0.4 }],
   [/^phi-3-(?:mini|medium)-4k$/, plain(10_000, 4096, 1e-5)],

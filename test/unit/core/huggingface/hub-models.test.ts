@@ -58,6 +58,10 @@ const published: Readonly<Record<string, number>> = {
   'google/flan-t5-xxl': 11.1353,
   'alignment-handbook/zephyr-7b-sft-qlora': 7.2417,
   'loubnabnl/smollm2-1.7B-sft': 1.7114,
+  // of the text only, where they see
+  'tencent/Hy3-preview': 295,
+  'mistralai/Mistral-Small-4-119B-2603': 119,
+  'MiniMaxAI/MiniMax-M3': 426,
   'open-r1/Qwen2.5-Math-7B-RoPE-300k': 7.616,
   'mistral-community/Mixtral-8x22B-v0.1': 140.62,
   'Qwen/Qwen3-VL-Embedding-8B': 8.191,
