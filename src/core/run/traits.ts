@@ -161,7 +161,8 @@ const mostTokens = 2000;
  * @returns ones and zeros, one per layer of a period or of the model; null for what is neither.
  */
 export function frequencyPattern(written: string, layers: number): readonly number[] | null {
-  const text = written.replaceAll(/\s/g, '');
+  // quotes of the command line that a YAML's values are put on (Megatron-MoE-ModelZoo)
+  const text = written.replaceAll(/\s/g, '').replace(/^(['"])(.*)\1$/, '$2');
   if (/^\d{1,5}$/.test(text)) return Array.from({ length: layers }, (_, layer) => (layer % Math.max(1, Number(text)) === 0 ? 1 : 0));
   const tokens: readonly string[] = text.match(/\d+|[[\](),*+]/g) ?? [];
   if (tokens.join('') !== text || tokens.length > mostTokens) return null;

@@ -31,6 +31,15 @@ const configKeys: Table = {
   expertFfn: [row('moe_intermediate_size', count(1))],
 };
 
+/** Arguments of `build_gpt2_model` (nemo_automodel/components/models/gpt2.py), and what it makes of them. */
+const gptKeys: Table = {
+  layers: [row('model.n_layer', count(1))],
+  hidden: [row('model.n_embd', count(1))],
+  heads: [row('model.n_head', count(1))],
+  vocab: [row('model.vocab_size', count(1))],
+  maxPositions: [row('model.n_positions', count(1))],
+};
+
 /** `1f1b`, `interleaved1f1b`, `gpipe`: names of torch.distributed.pipelining, in any case. */
 const scheduleWord = anyOf((written) => (/^(null|none|)$/i.test(written) ? undefined : written.replaceAll('_', '')));
 
@@ -116,7 +125,7 @@ export function readAutomodel(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
   const strategy = reader.one('distributed.strategy', word)?.value.toLowerCase() ?? 'fsdp2';
-  const facts = withDefaults(reader, withPipeline(reader, reader.facts(keys)), strategy);
+  const facts = withDefaults(reader, withPipeline(reader, { ...gptFacts(reader), ...reader.facts(keys) }), strategy);
   const program = automodelProgram(strategy);
   const left = leftOut(document, reader);
   return {
@@ -125,6 +134,31 @@ export function readAutomodel(file: string, text: string): LauncherFile {
     ...readAdapters(document, reader),
     ...(left.length > 0 && { leftOut: left }),
     modelFiles: facts.flavor === undefined ? [] : [facts.flavor],
+  };
+}
+
+/** The model of AutoModel's own GPT-2, whose arguments have defaults (`build_gpt2_model`). */
+function gptFacts(reader: KeyReader): Facts {
+  const builder = reader.one('model._target_', word);
+  if (builder === undefined || !builder.value.endsWith('.build_gpt2_model')) return {};
+  const written = reader.facts(gptKeys);
+  const reason = sentence`NeMo AutoModel's GPT-2 has it`;
+  const sizes = {
+    layers: byDefault(12, reason),
+    hidden: byDefault(768, reason),
+    heads: byDefault(12, reason),
+    vocab: byDefault(50_257, reason),
+    maxPositions: byDefault(2048, reason),
+    ...written,
+  };
+  return {
+    ...sizes,
+    ffn: byDefault(4 * sizes.hidden.value, reason),
+    gatedMlp: byDefault(false, reason),
+    norm: byDefault('layernorm', reason),
+    positions: byDefault('learned', reason),
+    bias: byDefault(true, reason),
+    tiedEmbeddings: byDefault(true, reason),
   };
 }
 

@@ -47,7 +47,9 @@ export const nanochatProgram: ShellProgram = {
     const sized = { ...modelFacts(written, flags), ...written };
     const batch = batchFacts(sized, flags);
     // embeddings of values in every second layer, and what is mixed into the residual stream
-    return { facts: { ...batch, ...sized }, modelFiles: [], leftOut: ['value_embeds'] };
+    const isSingle = !flags.has('nproc-per-node') && !flags.has('nnodes');
+    const single = isSingle ? { world: byDefault(1, sentence`one process starts where torchrun is not asked for more`) } : {};
+    return { facts: { ...single, ...batch, ...sized }, modelFiles: [], leftOut: ['value_embeds'] };
   },
 };
 

@@ -3,7 +3,7 @@ import type { Purpose } from '../../run/facts';
 /** By the name of a program, the surer sign first: `convert_pretrained.py` converts. */
 const purposes: readonly (readonly [Purpose, RegExp])[] = [
   ['data', /preprocess|create_doc|prepare_(?:data|corpus)|download|tokenize_|build_index|dataset_util|offline_feature/],
-  ['conversion', /convert|conver(?:tor|sion)|ckpt|checkpoint[_/](?:util|tools?)|(?:hf|huggingface|mg|megatron|mcore|deepspeed|te|saver|loader)_?2_?(?:hf|te|mcore|megatron|mg|megablocks)|(?:deepspeed|megatron|hf)_to_|merge_|quantize|\bprune|export_|reshard/], // prettier-ignore
+  ['conversion', /convert|conver(?:tor|sion)|ckpt|checkpoint[_/](?:util|tools?)|(?:hf|huggingface|mg|megatron|mcore|deepspeed|te|saver|loader)_?2_?(?:hf|te|mcore|megatron|mg|megablocks)|(?:deepspeed|megatron|hf)_to_|merge_|quantize|\bprune|export_|^export\.py$|reshard/], // prettier-ignore
   [
     'evaluation',
     /eval|benchmark|harness|validate|mmlu|humaneval|gsm8k|perplexity|report_theoretical|verify_|get_test_results|parity_check/,

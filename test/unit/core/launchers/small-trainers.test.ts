@@ -50,6 +50,11 @@ describe('nanochat', () => {
 
   const script = (flags: string): string => `# nanochat\ntorchrun --nproc_per_node=8 -m scripts.base_train -- ${flags}\n`;
 
+  it('starts one process without torchrun', async () => {
+    const { launcher } = await read('runcpu.sh', '# nanochat\npython -m scripts.base_train --depth=6 --total-batch-size=16384\n');
+    assert.equal(launcher.facts.world?.value, 1);
+  });
+
   it('makes a model of the depth', async () => {
     const { request, launcher } = await read('speedrun.sh', fixture('nanochat.sh'));
     const { model, training, layout } = request();

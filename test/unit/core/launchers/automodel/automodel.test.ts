@@ -71,6 +71,15 @@ describe('a recipe of NeMo AutoModel', () => {
     assert.deepEqual([large.layout.pipeline, large.layout.data, large.layout.expert, large.training.adapter?.rank], [4, 32, 32, 8]);
   });
 
+  // examples/llm_pretrain/nanogpt_pretrain.yaml
+  it('takes what its own GPT-2 has', () => {
+    const model = 'model:\n  _target_: nemo_automodel.components.models.gpt2.build_gpt2_model\n  vocab_size: 50258\n  n_layer: 24\n';
+    const { facts } = readAutomodel('a.yaml', `step_scheduler:\n  global_batch_size: 32\n${model}`);
+    const { layers, hidden, heads, vocab, ffn, positions, tiedEmbeddings } = facts;
+    const values = [layers, hidden, heads, vocab, ffn, positions, tiedEmbeddings].map((fact) => fact?.value);
+    assert.deepEqual(values, [24, 768, 12, 50_258, 3072, 'learned', true]);
+  });
+
   it('runs under the strategy that it names', () => {
     assert.equal(readAutomodel('a.yaml', text.replace('fsdp2', 'megatron_fsdp')).program?.traits.runtime, 'fsdp1');
     const ddp = readAutomodel('a.yaml', text.replace('fsdp2', 'ddp'));
