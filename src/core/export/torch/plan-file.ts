@@ -5,7 +5,6 @@ import { resolveRankOrder } from '../../domain/runtime';
 import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest } from '../../domain/request';
 import type { Remark } from '../../launchers/writing/launch-settings';
-import { scheduleChunks } from '../../partition/chunks';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { maximumTimelineOperations } from '../../planner/predict/predict';
 import { sum } from '../../numbers';
@@ -13,6 +12,7 @@ import { scheduleOn } from '../../schedules/on-layout';
 import { actionText } from '../../schedules/pytorch-csv/actions';
 import type { Schedule, Timeline } from '../../schedules/schedule';
 import { sentence } from '../../sentence';
+import { plannedChunks } from './chunks';
 import { optimizerSettings } from './optimizer-settings';
 import { requireTrainable } from './refusals';
 import { torchPlanSchema, type TorchPlan } from './schema';
@@ -84,10 +84,9 @@ function layoutSizes({ layout, training }: PlanRequest): TorchPlan['layout'] {
 }
 
 /** What PyTorch calls stages: the model chunks in the order of the layers, each on its pipeline rank. */
-function stagesOfChunks(request: PlanRequest, { schedule, chunksPerStage }: Candidate, { stageOfChunk }: Timeline): TorchPlan['stages'] {
-  const kind = { ...scheduleOn(schedule, request.layout), chunks: chunksPerStage };
+function stagesOfChunks(request: PlanRequest, candidate: Candidate, { stageOfChunk }: Timeline): TorchPlan['stages'] {
   let firstLayer = 0;
-  return scheduleChunks(request, kind).chunkContents.map(({ layers, first, last }, chunk) => {
+  return plannedChunks(request, candidate).chunkContents.map(({ layers, first, last }, chunk) => {
     const stage = { rank: stageOfChunk[chunk] ?? 0, firstLayer, layers, embedding: first, head: last };
     firstLayer += layers;
     return stage;

@@ -3,13 +3,14 @@ import { ExpectedError } from '../../errors';
 import { formatBytes } from '../../format';
 import { isRecomputed } from '../../domain/recompute';
 import type { ModelSpec } from '../../domain/model';
-import { parameterCount } from '../../model/parameters';
-import { minimum } from '../../numbers';
+import { heldParameters } from '../../memory-model/held';
+import { maximum, minimum } from '../../numbers';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { placementText } from '../../cluster/groups';
 import type { Candidate } from '../../planner/plan';
 import { counted, sentence, type Sentence } from '../../sentence';
 import type { Refusal } from '../slices/runs';
+import { plannedChunks } from './chunks';
 
 /** Names of AdamW with the states that the runtime keeps. */
 export const adamNames: ReadonlySet<string> = new Set([
@@ -124,11 +125,11 @@ function trainingRefusals(training: TrainingSpec): readonly Refusal[] {
   ];
 }
 
-function layoutRefusals(request: PlanRequest, { timeline, memory }: Candidate): readonly Refusal[] {
+function layoutRefusals(request: PlanRequest, candidate: Candidate): readonly Refusal[] {
   const { model, cluster, layout, training } = request;
-  const { tensor, pipeline } = layout;
-  // With ZeRO 3, too, the runtime makes a stage whole and then cuts it, and gathers it whole to save it.
-  const wholeBytes = (elementBytes(training) * parameterCount(model)) / tensor / pipeline;
+  const { timeline, memory } = candidate;
+  const { tensor } = layout;
+  const wholeBytes = wholeWeightBytes(request, candidate);
   const usableBytes = minimum(memory.stages.map((stage) => stage.usableBytes));
   const placement = placementText(cluster, layout);
   const shared = [model.heads, model.latent ? 0 : model.kvHeads, model.ffn, model.denseFfn ?? 0, model.experts?.sharedFfn ?? 0];
@@ -148,6 +149,13 @@ function layoutRefusals(request: PlanRequest, { timeline, memory }: Candidate): 
     [timeline?.forwardOnly === true, sentence`no backward`],
     [timeline?.units.some(({ documents }) => documents !== undefined) === true, sentence`packed documents`],
   ];
+}
+
+/** Of the rank with the most: with ZeRO 3, too, the runtime makes a stage whole and then cuts it, and gathers it whole to save it. */
+function wholeWeightBytes(request: PlanRequest, candidate: Candidate): number {
+  const { inputs, stageContents } = plannedChunks(request, candidate);
+  const parameters = stageContents.map((contents) => heldParameters(inputs, contents));
+  return elementBytes(request.training) * maximum(parameters.map(({ shared, experts }) => shared + experts));
 }
 
 function setting(set: string): Sentence {

@@ -17,6 +17,8 @@ import { actionNames } from '../../../../../src/core/schedules/pytorch-csv/actio
 import type { Schedule } from '../../../../../src/core/schedules/schedule';
 import { deadlockedAt } from '../../../../../src/core/schedules/simulate/simulate';
 import { say } from '../../../../../src/core/sentence';
+import { elementBytes } from '../../../../../src/core/domain/number-formats';
+import { parameterCount } from '../../../../../src/core/model/parameters';
 import { tinyPlan } from '../../../features/rehearsal/profiler/tiny-plan';
 
 const sources = path.join(import.meta.dirname, '../../../../../src/runtime/torch/terapipe_torch');
@@ -317,8 +319,13 @@ describe('plan.json for the PyTorch runtime', () => {
     assert.match(say(gathered!.what), /weights gathered ahead/);
     const [candidate] = plan.candidates;
     const { stages } = candidate!.memory;
-    const memory = { ...candidate!.memory, stages: stages.map((stage) => ({ ...stage, usableBytes: 1e3 })) };
-    assert.throws(() => torchPlan({ ...sharding(2), candidates: [{ ...candidate!, memory }] }), /weights that are whole on each GPU/);
+    const withUsable = (usableBytes: number): Plan => {
+      const memory = { ...candidate!.memory, stages: stages.map((stage) => ({ ...stage, usableBytes })) };
+      return { ...sharding(2), candidates: [{ ...candidate!, memory }] };
+    };
+    assert.throws(() => torchPlan(withUsable(1e3)), /weights that are whole on each GPU/);
+    const mean = (elementBytes(request.training) * parameterCount(request.model)) / stages.length;
+    assert.throws(() => torchPlan(withUsable(1.01 * mean)), /weights that are whole/, 'the stage with the most counts, not the mean');
   });
 
   it('is what its schema describes', async () => {
