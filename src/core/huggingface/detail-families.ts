@@ -69,6 +69,15 @@ export const noRopeInWholeLayers: ReadonlySet<string> = new Set([
   'ExaoneMoeConfig',
 ]);
 
+/** Keys of the activation, and those of classes that read only one of them. */
+export const usualActivationKeys = ['hidden_activation', 'mlp_hidden_act', 'hidden_act', 'activation_function', 'activation', 'ffn_act_fn'];
+export const activationKeys: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    ['GPT2', 'GPTBigCode', 'GPTJ', 'GPTNeo', 'CodeGen', 'OPT'].map((name) => [`${name}Config`, ['activation_function']] as const),
+  ),
+  FalconConfig: ['activation'],
+};
+
 /** Names of one activation. */
 export const activationAliases: Readonly<Record<string, string>> = {
   swish: 'silu',

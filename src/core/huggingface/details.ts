@@ -3,7 +3,15 @@ import { routerScores, type ModelDetails } from '../domain/settings/model-detail
 import { own } from '../records';
 import type { WrittenModel } from '../run/written-model';
 import { sentence } from '../sentence';
-import { activationAliases, classDetailsAlways, classRouters, noRopeInterval, noRopeInWholeLayers } from './detail-families';
+import {
+  activationAliases,
+  activationKeys,
+  classDetailsAlways,
+  classRouters,
+  noRopeInterval,
+  noRopeInWholeLayers,
+  usualActivationKeys,
+} from './detail-families';
 import { classDefault, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
 import { located, type Source } from './members';
 
@@ -39,7 +47,7 @@ export function detailsIn(
 }
 
 function networkDetails(source: Source): LocatedDetails {
-  const words = ['hidden_activation', 'mlp_hidden_act', 'hidden_act', 'activation_function', 'activation', 'ffn_act_fn'];
+  const words = own(activationKeys, source.family.configClass) ?? usualActivationKeys;
   const written = readWord(source, words) ?? readWord(source, ['name'], objectIn(source, 'ffn_act_fn'));
   const projection = readWord(source, ['feed_forward_proj']);
   const activation =
@@ -53,6 +61,7 @@ function networkDetails(source: Source): LocatedDetails {
     gluOffset: ofClass(source, 'gluOffset'),
     initStd: readNumber(source, ['initializer_range', 'init_std']) ?? classDefault(source, 'initStd', 'initializer_range'),
     normPlacement: normPlacement(source),
+    normResidual: readFlag(source, ['apply_residual_connection_post_layernorm']),
     normUnitOffset: ofClass(source, 'normUnitOffset'),
     parallelResidual: parallelResidual(source),
   };
@@ -84,6 +93,8 @@ function positionDetails(source: Source, { model, isLatent, wholeLayers }: Model
     ...(positions.value === 'none' && { alibi }),
     ...(isLatent ? {} : { attentionScale: attentionScale(source, headDim.value) }),
     attentionTemperature: attentionTemperature(source),
+    attentionChunk: isLlama4(source) ? (readNumber(source, ['attention_chunk_size']) ?? llama4Default(source, 8192)) : undefined,
+    attentionByLayer: readFlag(source, ['scale_attn_by_inverse_layer_idx']),
     qkL2Norm: isLlama4(source) ? (readFlag(source, ['use_qk_norm']) ?? llama4Default(source, true)) : undefined,
     qkvClip: readNumber(source, ['clip_qkv']) ?? readNumber(source, ['clip_qkv'], attention),
     attentionSoftCap: readNumber(source, ['attn_logit_softcapping']),
@@ -121,6 +132,7 @@ function attentionScale(source: Source, headDim: number): Located<number> | unde
   const scale =
     ofClass(source, 'attentionScale') ??
     readNumber(source, ['attention_multiplier']) ??
+    readNumber(source, ['softmax_scale'], objectIn(source, 'attn_config')) ??
     mapped(readNumber(source, ['query_pre_attn_scalar']), (scalar) => scalar ** -0.5) ??
     (isScaled?.value === false ? from(isScaled, 1) : undefined);
   return scale === undefined || Math.abs(scale.value - usual) < 1e-9 ? undefined : scale;
@@ -184,6 +196,7 @@ function routerDetails(source: Source, { isGrouped }: ModelContext): LocatedDeta
   };
   const score = readWord(source, ['scoring_func', 'score_func', 'expert_selection_fn']);
   const method = readWord(source, ['topk_method']);
+  const network = objectIn(source, 'ffn_config');
   // Phi-3.5-MoE chooses experts by SparseMixer
   const isSoftmax = family.assumed !== true && family.configClass !== 'PhimoeConfig';
   return {
@@ -197,13 +210,11 @@ function routerDetails(source: Source, { isGrouped }: ModelContext): LocatedDeta
     routerInputScaling: ofRouter('routerInputScaling'),
     // DeepSeek-V2 ranks groups by their best expert, DeepSeek-V3 and what follows it by their best two
     routerGroupBest: isGrouped ? byDefault(family.configClass === 'DeepseekV2Config' ? 1 : 2, sentence`${family.configClass}`) : undefined,
-    routerAuxLoss: readNumber(
-      source,
-      ['router_aux_loss_coef', 'aux_loss_alpha', 'moe_aux_loss_coeff', 'load_balance_coeff'],
-      source.members,
-      0,
-    ),
+    routerAuxLoss:
+      readNumber(source, ['router_aux_loss_coef', 'aux_loss_alpha', 'moe_aux_loss_coeff', 'load_balance_coeff'], source.members, 0) ??
+      readNumber(source, ['moe_loss_weight'], network, 0),
     routerSequenceLoss: readFlag(source, ['seq_aux']),
+    routerJitter: readNumber(source, ['router_jitter_noise']) ?? readNumber(source, ['moe_jitter_eps'], network),
     routerZLoss: readNumber(source, ['router_z_loss_coef', 'moe_z_loss_coeff']),
   };
 }

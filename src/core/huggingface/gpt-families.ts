@@ -59,6 +59,7 @@ export const gptFamilies = {
     },
     defaults: { ...allBias, qkvBias: false },
     always: gptAlways,
+    window: { when: 'always', tokens: 256 },
     assumedFields: ['tiedEmbeddings'],
     approximated: sentence`all layers with attention over the whole sequence, though every other one attends to a window`,
   }),

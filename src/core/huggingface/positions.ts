@@ -35,6 +35,7 @@ export function positionsIn(
   const base =
     readNumber(source, ['rope_theta'], parameters) ??
     readNumber(source, ['rope_theta', 'rotary_emb_base']) ??
+    readNumber(source, ['rope_theta'], objectIn(source, 'attn_config')) ??
     (source.members.get('rope_theta')?.value.type === 'null' ? undefined : classDefault(source, 'rotaryBase', 'rope_theta'));
   const shares = ['partial_rotary_factor', 'rotary_pct', 'rope_pct'];
   const rotated =

@@ -1,3 +1,4 @@
+import type { Node } from 'jsonc-parser';
 import * as v from 'valibot';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
 import type { Fact, FactName, Facts, FactValues } from '../run/facts';
@@ -6,7 +7,7 @@ import { sharedNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
 import type { WrittenModel } from '../run/written-model';
 import { extraKeys, type ExtraField } from './family';
-import { flag, memberNamed, readMember, type Source } from './members';
+import { flag, located, memberNamed, readMember, type Source } from './members';
 import { detailsIn } from './details';
 import { positionsIn } from './positions';
 import { layerIndices } from './sizes';
@@ -167,7 +168,7 @@ function stacks(source: Source, { encoderLayers }: LocatedFields<WrittenModel>):
 
 function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenModel>): MutableFacts {
   const { family, members } = source;
-  const member = members.get('sliding_window');
+  const member = members.get(family.configClass === gptNeo ? 'window_size' : 'sliding_window');
   const used = family.window?.when === 'always' || flag(source, 'use_sliding_window', family.assumed === true).value;
   const known = family.window !== undefined || family.assumed === true;
   const otherwise = used && known ? (family.window?.tokens ?? null) : null;
@@ -209,6 +210,7 @@ function attentionKinds(source: Source, layers: number): Located<readonly string
       ofLayers(layers, (layer) => ((layer + 1) % period.value === 0 ? fullAttention : kind)),
     );
   }
+  if (family.configClass === gptNeo) return repeatedTypes(source, layers);
   if (family.configClass === 'MllamaTextConfig') return crossAttention(source, layers);
   return windowedFrom(source, layers);
 }
@@ -229,6 +231,26 @@ function crossAttention(source: Source, layers: number): Located<readonly string
     cross,
     ofLayers(layers, (layer) => (crossing.has(layer) ? 'cross_attention' : fullAttention)),
   );
+}
+
+const gptNeo = 'GPTNeoConfig';
+const mostTypes = 10_000;
+
+/** `attention_types` of GPT-Neo: lists of `global` and `local`, each with how often it is repeated. */
+function repeatedTypes({ members, document }: Source, layers: number): Located<readonly string[]> | null {
+  const member = members.get('attention_types');
+  const plain = (node: Node): unknown => (node.type === 'array' ? (node.children ?? []).map(plain) : (node.value as unknown));
+  const groups: unknown = member === undefined ? [[['global', 'local'], layers]] : plain(member.value);
+  const named = (Array.isArray(groups) ? (groups as readonly unknown[]) : []).flatMap((group): readonly unknown[] => {
+    const [types, times] = Array.isArray(group) ? (group as readonly unknown[]) : [];
+    if (!Array.isArray(types) || typeof times !== 'number' || !(times * types.length <= mostTypes)) return [];
+    return Array.from({ length: times }, () => types as readonly unknown[]).flat();
+  });
+  if (named.length < layers) return null;
+  const kinds = ofLayers(layers, (layer) => (named[layer] === 'local' ? 'sliding_attention' : fullAttention));
+  return member === undefined
+    ? byDefault(kinds, sentence`GPTNeoConfig default: global and local in turn`)
+    : located(document, member, kinds);
 }
 
 /** Qwen's layers from `max_window_layers` on attend to the window. */

@@ -49,7 +49,9 @@ export type WrittenModel = Omit<ModelSpec, 'experts' | 'ffn' | 'denseFfn' | 'sta
  */
 export function toModelSpec(model: LocatedFields<WrittenModel>, traits: ModelTraits = {}): ModelSpec {
   const { experts, activeExperts, expertFfn, encoderLayers, ffn, ...rest } = plainValues<WrittenModel>(model);
-  const { experts: ofExperts, stacks, ...others } = traits;
+  const { experts: ofExperts, stacks, qkNormAcrossHeads, ...ofModel } = traits;
+  // a class has it so where a config has such norms at all
+  const others = { ...ofModel, ...(qkNormAcrossHeads === true && rest.qkNorm ? { qkNormAcrossHeads } : {}) };
   if (encoderLayers !== null)
     return {
       ...rest,

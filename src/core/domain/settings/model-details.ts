@@ -23,6 +23,7 @@ export const modelDetails = {
     read: valueOf<NormPlacement>(),
     meaning: sentence`Where the norms of a layer are, if not before attention and feed-forward.`,
   },
+  normResidual: { read: flag, meaning: sentence`Outputs are added to the normed input of attention and feed-forward, not to the input.` },
   normUnitOffset: { read: flag, meaning: sentence`Norms multiply by 1 + weight (Gemma), so that a weight of 0 does nothing.` },
   parallelResidual: { read: flag, meaning: sentence`Attention and feed-forward read the same input, and both outputs are added to it.` },
   rotaryInterleaved: { read: flag, meaning: sentence`Rotary positions rotate neighbours, not the two halves of a head.` },
@@ -31,6 +32,8 @@ export const modelDetails = {
   noRopeLayers: { read: valueOf<readonly number[]>(), meaning: sentence`Layers without rotary positions among layers with them.` },
   alibi: { read: flag, meaning: sentence`Attention scores fall with distance (ALiBi).` },
   attentionScale: { read: amount, meaning: sentence`Scale of attention scores, where it is not 1 / sqrt(head size).` },
+  attentionChunk: { read: amount, meaning: sentence`Tokens of the chunks that layers with rotary positions attend within (Llama 4).` },
+  attentionByLayer: { read: flag, meaning: sentence`Attention scores are divided by the number of their layer, too (a switch of GPT-2).` },
   attentionTemperature: {
     read: amount,
     meaning: sentence`Factor of the logarithm by which queries grow with their position (Llama 4, Ministral 3).`,
@@ -54,6 +57,7 @@ export const modelDetails = {
   routerGroupBest: { read: amount, meaning: sentence`A group is chosen by the sum of this many best scores in it.` },
   routerAuxLoss: { read: amount, meaning: sentence`Coefficient of the load-balancing loss.` },
   routerSequenceLoss: { read: flag, meaning: sentence`The load-balancing loss is of each sequence, not of the batch.` },
+  routerJitter: { read: amount, meaning: sentence`How far from 1 the random factors lie that the router’s input is multiplied by.` },
   routerZLoss: { read: amount, meaning: sentence`Coefficient of the z loss of the router's logits.` },
 } as const satisfies SettingTable;
 

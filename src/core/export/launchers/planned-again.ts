@@ -165,7 +165,7 @@ const byRequest: Readonly<Partial<Record<PlanSetting, ComparedSetting>>> = {
     (dataReplicate) => (dataReplicate === null ? {} : { training: { dataReplicate } }),
   ),
   overlapParamGather: compared(
-    ({ request: { training } }) => (training.zeroStage > 0 ? (training.overlapParamGather ?? false) : null),
+    ({ request: { layout, training } }) => (training.zeroStage > 0 && layout.data > 1 ? (training.overlapParamGather ?? false) : null),
     (overlapParamGather) => (overlapParamGather === null ? {} : { training: { overlapParamGather } }),
   ),
   sequenceParallel: compared(

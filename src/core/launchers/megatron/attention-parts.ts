@@ -88,6 +88,8 @@ export const scoreParts: readonly ModelPart[] = [
   inexpressibleDetail('alibi', sentence`ALiBi`),
   inexpressibleDetail('localRotaryBase', sentence`another rotary base in layers with a window`),
   inexpressibleDetail('attentionScale', sentence`its scale of attention scores`),
+  inexpressibleDetail('attentionChunk', sentence`attention within chunks of a sequence`),
+  inexpressibleDetail('attentionByLayer', sentence`scores of attention divided by the number of their layer`),
   inexpressibleDetail('attentionTemperature', sentence`queries that grow with their position`),
   inexpressibleDetail('qkL2Norm', sentence`the L2 norm of queries and keys with rotary positions only`),
   inexpressibleDetail('qkvClip', sentence`clamped queries, keys and values`),

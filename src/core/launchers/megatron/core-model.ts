@@ -182,6 +182,7 @@ function expertRows(model: ModelSpec): Rows {
     moe_router_load_balancing_type:
       routerSequenceLoss === true ? 'seq_aux_loss' : routerAuxLoss === undefined ? undefined : routerAuxLoss > 0 ? 'aux_loss' : 'none',
     moe_aux_loss_coeff: routerAuxLoss,
+    moe_input_jitter_eps: details.routerJitter,
     moe_z_loss_coeff: details.routerZLoss,
   });
 }

@@ -57,6 +57,7 @@ export const sharedDetails = {
   routerInputScaling: [row('moe_apply_probs_on_input', on(true))],
   routerSequenceLoss: [row('moe_router_load_balancing_type', bySequence)],
   routerAuxLoss: [row('moe_aux_loss_coeff', coefficient)],
+  routerJitter: [row('moe_input_jitter_eps', lenient(positiveNumber))],
   routerZLoss: [row('moe_z_loss_coeff', lenient(positiveNumber))],
   attentionSinks: [row('softmax_type', isWord('learnable'))],
   sharedExpertGate: [row('moe_shared_expert_gate', on(true))],

@@ -84,6 +84,7 @@ const parts: readonly ExpertPart[] = [
     open: ({ routerAuxLoss }) =>
       wordsIf(routerAuxLoss === undefined, takes(sentence`coefficient of the load-balancing loss`, String(routerDefaults.routerAuxLoss))),
   },
+  { fields: ['details.routerJitter'], flags: (_, { routerJitter }) => valued('moe-input-jitter-eps', routerJitter) },
   { fields: ['details.routerZLoss'], flags: (_, { routerZLoss }) => valued('moe-z-loss-coeff', routerZLoss) },
 ];
 

@@ -51,6 +51,8 @@ export const normParts: readonly ModelPart[] = [
   },
   inexpressible('normParameters', sentence`norms without their usual parameters`),
   inexpressible('embeddingNorm', sentence`the norm of the embedding`),
+  // a field of Megatron Core's config that its layers do not read
+  inexpressibleDetail('normResidual', sentence`outputs that are added to the normed input`),
   inexpressibleDetail('parallelResidual', sentence`attention and feed-forward side by side`),
   {
     fields: ['qkvBias', 'attentionOutputBias', 'mlpBias'],

@@ -19,7 +19,7 @@ const newerFlags: SliceRuntime['lacks'] = {
     'mamba-num-groups mamba-state-dim moe-aux-loss-coeff moe-ffn-hidden-size moe-grouped-gemm moe-layer-freq',
     'moe-router-enable-expert-bias moe-router-group-topk moe-router-load-balancing-type moe-router-num-groups',
     'moe-router-pre-softmax moe-router-score-function moe-router-topk moe-router-topk-scaling-factor',
-    'moe-shared-expert-intermediate-size moe-token-dispatcher-type moe-z-loss-coeff mscale mscale-all-dim mtp-num-layers',
+    'moe-shared-expert-intermediate-size moe-input-jitter-eps moe-token-dispatcher-type moe-z-loss-coeff mscale mscale-all-dim mtp-num-layers',
     'multi-latent-attention no-check-for-nan-in-loss-and-grad overlap-grad-reduce overlap-param-gather q-lora-rank qk-head-dim',
     'qk-layernorm qk-pos-emb-head-dim recompute-modules rope-scaling-factor rotary-interleaved rotary-scaling-factor spec',
     'tp-comm-overlap use-rope-scaling use-tp-pp-dp-mapping v-head-dim',

@@ -62,10 +62,10 @@ describe('megatronFacts', () => {
   });
 
   it('reads narrow formats and how FP8 is scaled', () => {
-    assert.deepEqual(read('--bf16 --fp8-format hybrid --fp8-recipe mxfp8'), { precision: 'fp8', fp8Recipe: 'mxfp8' });
+    assert.deepEqual(read('--bf16 --fp8-format hybrid --fp8-recipe mxfp8'), { precision: 'fp8', fp8Format: 'hybrid', fp8Recipe: 'mxfp8' });
     assert.deepEqual(read('--bf16 --fp4-format e2m1'), { precision: 'nvfp4' });
     // a recipe of the user's own, or of a fork
-    assert.deepEqual(read('--bf16 --fp8-format e4m3 --fp8-recipe custom'), { precision: 'fp8' });
+    assert.deepEqual(read('--bf16 --fp8-format e4m3 --fp8-recipe custom'), { precision: 'fp8', fp8Format: 'e4m3' });
     assert.deepEqual(megatronRemarks(flagsOf('--fp8-format e4m3 --fp8-recipe groupwise'), nvidia), []);
   });
 
