@@ -46,8 +46,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     applied,
     vscode.l10n.t('{0}: as it is, and with {1}', uriBaseName(vscode.Uri.parse(file)), say(layoutText(found.point), vscode.l10n.t)),
   );
-  offer(
-    commands,
+  announce(
     result,
     found,
     applied.remarks.map(({ what, reason, isWhole }) => say(isWhole === true ? reason : sentence`${what}: ${reason}`, vscode.l10n.t)),
@@ -56,22 +55,15 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
 }
 
 /**
- * Shows what the change brings, with both answers; the diff's title has them too. Not awaited: the command is done when the diff is shown.
+ * What the change brings. It has no buttons: they would outlive the diff, whose title has Apply and Discard while it is open.
  */
-function offer(
-  { diffs }: ApplyCommands,
-  { launched }: SearchResult,
-  found: FoundPlan,
-  remarks: readonly string[],
-  checkpoint: JudgedChange | null,
-): void {
-  const [apply, discard] = [vscode.l10n.t('Apply'), vscode.l10n.t('Discard')];
+function announce({ launched }: SearchResult, found: FoundPlan, remarks: readonly string[], checkpoint: JudgedChange | null): void {
   const after = formatDuration(found.iterationMs);
   const text =
     launched === null
-      ? vscode.l10n.t('{0} per step with this layout. Write it into the file?', after)
+      ? vscode.l10n.t('{0} per step with this layout. Apply or discard it above the diff.', after)
       : vscode.l10n.t(
-          '{0} per step as launched, {1} with this layout. Write it into the file?',
+          '{0} per step as launched, {1} with this layout. Apply or discard it above the diff.',
           formatDuration(launched.iterationMs),
           after,
         );
@@ -79,10 +71,7 @@ function offer(
     remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
   const loading =
     checkpoint === null ? '' : ` ${say(checkpointText(checkpoint), vscode.l10n.t)}; ${say(checkpointRemedy(checkpoint), vscode.l10n.t)}.`;
-  void showInformationMessage(text + left + loading, apply, discard).then((answer) => {
-    if (answer === apply) void vscode.commands.executeCommand('terapipe.acceptLayout');
-    else if (answer === discard) void diffs.discard(undefined);
-  });
+  void showInformationMessage(text + left + loading);
 }
 
 /** Makes the change that a diff shows. @throws ExpectedError `apply-untrusted` in a restricted workspace, and as `LayoutDiffs.apply`. */

@@ -25,7 +25,7 @@ import type { PlannerClient } from '../../host/planner/client';
 import { reportFindings } from '../../host/report-findings';
 import type { SessionState } from '../../host/sessions/session-state';
 import { displayPath } from '../sessions/sources';
-import { showErrorMessage, showInformationMessage, showQuickPick, showWarningMessage } from '../platform/ui';
+import { showInformationMessage, showQuestion, showQuickPick, showWarningMessage } from '../platform/ui';
 import { pickedLayout } from './apply-layout';
 import { launcherText, type ExportSource } from '../../host/launcher-text';
 import { exportTorchRun } from './export-torch';
@@ -161,8 +161,10 @@ async function openUnsaved({ text, gaps }: Pick<NewLauncher, 'text' | 'gaps'>, l
 /** Asks whether a file is wanted that trains another model than the plan's. @throws CancelledError where it is not. */
 async function requireAccepted(gaps: readonly Remark[]): Promise<void> {
   const errors = remarksText(gaps, 'error');
+  if (errors === '') return;
   const write = vscode.l10n.t('Write anyway');
-  if (errors !== '' && (await showErrorMessage(`${errors}.`, write)) !== write) throw new CancelledError();
+  const question = vscode.l10n.t('The new file would train a different model from the planned one.');
+  if ((await showQuestion(question, `${errors}.`, write)) !== write) throw new CancelledError();
 }
 
 function remarksText(gaps: readonly Remark[], severity: RemarkSeverity): string {

@@ -20,6 +20,11 @@ export function showErrorMessage(message: string, ...answers: readonly string[])
   return vscode.window.showErrorMessage(inert(message), ...answers);
 }
 
+/** A dialog, for what a command waits for: plain text. Resolves to the answer, undefined when it was closed. */
+export function showQuestion(message: string, detail: string, ...answers: readonly string[]): Thenable<string | undefined> {
+  return vscode.window.showWarningMessage(message, { modal: true, detail }, ...answers);
+}
+
 interface Report {
   readonly message?: string;
   /** Per cent more than at the last report. */

@@ -53,7 +53,7 @@ export function memoryFindings(
   const severity = isOpen ? 'warning' : 'error';
   if (isGpuGiven(run)) return [findingAt(run, decisiveMemoryKey(run), 'memory-over-capacity', severity, { message, remedy }, fixes)];
   const onAssumed = {
-    message: sentence`On ${plan.request.cluster.gpu.name}, which is assumed: ${lowerFirst(message)}`,
+    message: sentence`${message} (GPU assumed: ${plan.request.cluster.gpu.name})`,
     remedy: either([inLauncher !== null ? sentence`plan for your GPU (cluster.gpu)` : sentence`set cluster.gpu to yours`, remedy]),
   };
   const place = inLauncher === null ? '' : decisiveMemoryKey(run);
