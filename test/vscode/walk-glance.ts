@@ -82,7 +82,7 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
         const answer = tab.locator('.what-if-answer');
         await answer.filter({ hasText: /Tensor 4 to 2, Data 1 to 2 .* per step, .*does not fit, [\d.]+ GiB over/ }).waitFor();
         await answer.getByRole('button', { name: 'Discard' }).click();
-        await tab.locator('.glance-help').getByText('Search layouts that fit').waitFor();
+        await tab.locator('.glance-help').getByRole('button', { name: 'Search layouts that fit' }).waitFor();
         // TeraPipe's runtime recomputes all layers or none
         const fix = side.locator('button.finding-more', { hasText: /^Recompute all layers: fits, [\d.]+ % slower$/ });
         await fix.waitFor();

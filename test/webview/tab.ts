@@ -76,6 +76,14 @@ export const tabCases: readonly Case[] = [
       await within('8 stages that do not fit');
       const words = await page.locator('.glance-words').getAttribute('title');
       assert.match(words ?? '', /^Does not fit: .* per step/, 'what a narrow page cuts off');
+      await page.getByRole('button', { name: 'Search layouts that fit' }).waitFor();
+      const [asked, has] = await page.evaluate<readonly [number, number]>(
+        `(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(document.querySelector('.glance-help vscode-button'))`,
+      );
+      assert.ok(asked <= has, `the button takes ${asked} px of ${has}`);
+      const [line, first] = [page.locator('.glance-words'), page.locator('.glance-words strong')];
+      const [whole, shown] = [(await first.boundingBox())!, (await line.boundingBox())!];
+      assert.ok(whole.x + whole.width <= shown.x + shown.width, `the first sentence takes ${whole.width} px of ${shown.width}`);
       return undefined;
     },
   })),

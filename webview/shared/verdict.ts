@@ -34,6 +34,8 @@ export interface VerdictText {
 
 interface Help {
   readonly label: string;
+  /** Where a narrow page has no room for more next to the verdict. */
+  readonly shortLabel?: string;
   /** The one that stays what it is whatever is found; no fix is. */
   readonly isPrimary: boolean;
   readonly act: () => void;
@@ -59,6 +61,7 @@ export function makeGlance(lines: 'one line' | 'as many as it takes' = 'as many 
     help,
   );
   const changed = whenChanged();
+  const isOneLine = lines === 'one line';
   return {
     element,
     show: (verdict, { error, findings, staleEdits }) => {
@@ -72,9 +75,9 @@ export function makeGlance(lines: 'one line' | 'as many as it takes' = 'as many 
         fill(sign, icon(isOver ? 'error' : 'check'));
         const past = editsAgo === 0 ? null : `${t('{0} ago:', plural(editsAgo, t('edit'), t('edits')))} `;
         const [first = '', ...others] = sentences.map(kept);
-        fill(words, past, h('strong', {}, first), ...others.map((each) => ` ${each}`));
-        if (lines === 'one line') words.title = sentences.join(' ');
-        fill(help, ...(lines === 'one line' ? helpMenu(helps) : helps.map(helpButton)));
+        fill(words, past, h('strong', {}, first), ...others.flatMap((each) => (isOneLine ? [' ', h('span', {}, each)] : [` ${each}`])));
+        if (isOneLine) words.title = sentences.join(' ');
+        fill(help, ...(isOneLine ? helpMenu(helps) : helps.map(helpButton)));
       });
     },
   };
@@ -84,11 +87,22 @@ function helpButton({ label, isPrimary, act }: Help, index: number): HTMLElement
   return button({ label, focusKey: `verdict-help-${index}`, onClick: act, appearance: isPrimary ? 'primary' : 'secondary' });
 }
 
+/** The same with its short label where the page is narrow. Not in a `span`: the toolkit makes that as small as an icon. */
+function shortButton(help: Help): HTMLElement {
+  const element = helpButton(help, 0);
+  const { label, shortLabel } = help;
+  if (shortLabel === undefined) return element;
+  element.setAttribute('aria-label', label);
+  element.title = label;
+  fill(element, h('bdi', { class: 'help-long' }, label), h('bdi', { class: 'help-short' }, shortLabel));
+  return element;
+}
+
 /** The first as a button, the others in a menu. */
 function helpMenu([first, ...others]: readonly Help[]): HTMLElement[] {
   if (first === undefined) return [];
   const items = others.map(({ label, act }) => ({ label, run: act }));
-  return [helpButton(first, 0), ...(items.length === 0 ? [] : [menuButton(t('Fixes'), items)])];
+  return [shortButton(first), ...(items.length === 0 ? [] : [menuButton(t('Fixes'), items)])];
 }
 
 /** The verdict on a candidate of a plan. */
@@ -170,7 +184,7 @@ function fitActions(state: PageState, host: Host): Help[] {
   const found = foundFix(state, host);
   const cheapest = [...fixes, ...(found === null ? [] : [found])].toSorted((a, b) => a.slower - b.slower).slice(0, shownFixes);
   return [
-    { label: t('Search layouts that fit'), isPrimary: true, act: () => openSearch(state, host) },
+    { label: t('Search layouts that fit'), shortLabel: t('Search'), isPrimary: true, act: () => openSearch(state, host) },
     ...cheapest.map(({ label, act }) => ({ label, isPrimary: false, act })),
   ];
 }

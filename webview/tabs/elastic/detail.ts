@@ -3,7 +3,7 @@ import { formatCount, formatDuration, formatNumber, formatPercent, plural } from
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
-import type { SpanBox } from './epochs';
+import { epochSizes, type SpanBox } from './epochs';
 import { balanceName, epochsText, stageContent, timeLines } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -23,11 +23,7 @@ export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
       'dl',
       { class: 'pairs' },
       pair(t('Frozen layers'), t('{0} of {1}', epoch.frozenLayers, request.model.spec.layers), say(elastic.plan.freezing, t)),
-      pair(
-        t('Pipelines'),
-        `${plural(epoch.replicas, t('replica'), t('replicas'))} × ${plural(epoch.pipelineLength, 'GPU')}`,
-        t('Ranks that train: {0}', cutList(epoch.activeRanks)),
-      ),
+      pair(t('Layout'), epochSizes(epoch), t('Ranks that train: {0}', cutList(epoch.activeRanks))),
       pair(t('Step'), formatDuration(epoch.stepMs), reason),
       pair(t('Epoch time'), formatDuration(epoch.epochMs), reason),
       pair(t('Bubble'), formatPercent(epoch.bubbleRate), t('Idle share of the pipeline part, mean over the stages')),

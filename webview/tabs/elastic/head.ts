@@ -5,7 +5,7 @@ import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure } from '../../shared/figures';
 import { t } from '../../base/strings';
-import { epochCount } from './epochs';
+import { epochCount, epochSizes } from './epochs';
 import { variantMeaning, variantName } from './labels';
 import { say } from '../../../src/core/sentence';
 import { maximum } from '../../../src/core/numbers';
@@ -47,14 +47,15 @@ export function elasticFigures({ plan, spans, study }: PageElastic): HTMLElement
   );
 }
 
-/** The model and the machine in one line, as over any plan. */
-export function elasticSetting({ plan: { request, parameters } }: PageElastic): string[] {
+/** The model, the layout of the first epoch and the machine in one line, as over any plan. */
+export function elasticSetting({ plan: { request, parameters }, spans: [first] }: PageElastic): string[] {
   const { nodes, gpusPerNode, gpu } = request.cluster;
   return [
     t('{0} parameters', formatCount(parameters)),
     plural(request.model.spec.layers, t('layer'), t('layers')),
+    ...(first === undefined ? [] : [epochSizes(first.epoch)]),
+    t('{0} x {1}', formatCount(nodes * gpusPerNode), gpu.name),
     t('{0} samples an epoch', formatCount(request.datasetSize)),
-    t('{0} × {1} {2}', formatCount(nodes), formatCount(gpusPerNode), gpu.name),
   ];
 }
 

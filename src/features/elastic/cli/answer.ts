@@ -10,6 +10,7 @@ import { placed } from '../../../core/errors';
 import { elasticJson } from '../json';
 import { outcomesText } from '../core/outcomes-text';
 import { elasticHtml } from '../core/report';
+import { sizesText } from '../../../core/domain/sizes-text';
 import { column, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
 import { reportedAssumptions } from '../../../core/domain/request';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
@@ -60,18 +61,7 @@ function elasticPlanText(plan: ElasticPlan, study: ElasticStudy): string {
   const { request, epochs, balances, variants, parameters, reasons } = plan;
   const { cluster } = request;
   const section = (title: string, body: string) => `${title}\n${indented(body)}`;
-  const heading = [
-    'epoch',
-    'frozen',
-    'pipelines',
-    'micro-batches',
-    'steps',
-    'step',
-    'epoch time',
-    'memory',
-    'cache',
-    'units of the stages',
-  ];
+  const heading = ['epoch', 'frozen', 'layout', 'micro-batches', 'steps', 'step', 'epoch time', 'memory', 'cache', 'units of the stages'];
   const compared = variants.map(({ id, totalMs, speedup }) => [
     say(variantNames[id]),
     column.duration(totalMs),
@@ -202,7 +192,7 @@ function epochRow({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
   return [
     String(epoch.epoch),
     String(epoch.frozenLayers),
-    `${formatCount(epoch.replicas)} x ${plural(epoch.pipelineLength, 'GPU')}`,
+    sizesText({ tensor: 1, pipeline: epoch.pipelineLength, data: epoch.replicas, context: 1, expert: 1 }),
     String(epoch.microBatches),
     formatCount(epoch.steps),
     column.duration(epoch.stepMs),

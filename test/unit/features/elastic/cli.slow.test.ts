@@ -68,7 +68,7 @@ describe('terapipe elastic', () => {
     assert.match(out, /^Do not pipeline this model: one GPU a replica, 40 samples each \(640 a step\), takes /);
     assert.match(out, /^Depends on elastic\.loaderSamplesPerSecond and elastic\.loaderWorkers: /m);
     assert.match(out, /^\w+: 12 layers, 85\.8M parameters, 50,000 samples an epoch on 16 V100-16GB$/m);
-    assert.match(out, /^ {2}7 +12 +16 x 1 GPU /m);
+    assert.match(out, /^ {2}7 +12 +TP1 PP1 DP16 /m);
     assert.match(out, /^ {2}4 +4 x 12,500 |^ {2}2 +4 x 12,500 /m);
     assert.match(out, /^By alpha$[\s\S]*^ {2}0\.500 +\d/m);
     assert.match(out, /^By GPUs[\s\S]*^ {2}1 .*does not fit$/m);
