@@ -80,10 +80,24 @@ function parseTokens(args: readonly string[]) {
   }
 }
 
+/** Options by what launchers call them. */
+const launcherNames: Readonly<Record<string, string>> = {
+  'num-gpus': 'gpus',
+  'n-gpus': 'gpus',
+  'world-size': 'gpus',
+  nnodes: 'nodes',
+  'num-nodes': 'nodes',
+  'num-machines': 'nodes',
+  'nproc-per-node': 'gpus-per-node',
+  'gpu-type': 'gpu',
+  'train-tokens': 'tokens',
+};
+
 /** What was meant by an option that no command has: one of this command's, or a setting (`--tp 8`). */
 function unknownOption(written: string, name: string | undefined): Error {
   const taken = name === undefined ? allOptions : { ...commonOptions, ...own(commands, name)?.options };
-  const meant = closest(written, Object.keys(taken));
+  const named = own(launcherNames, written);
+  const meant = named !== undefined && Object.hasOwn(taken, named) ? named : closest(written, Object.keys(taken));
   const key = 'set' in taken ? settingKey(written) : null;
   return usage(
     sentence`--${written} is not an option${name === undefined ? '' : sentence` of ${name}`}`,

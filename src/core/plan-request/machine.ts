@@ -25,6 +25,8 @@ interface Flag {
   readonly name: string;
   readonly key: string;
   readonly value: string | number;
+  /** Of the key, where the flag is another quantity. */
+  readonly setTo?: string | number;
 }
 
 /**
@@ -101,13 +103,13 @@ function withNetwork(run: Run, nicGBps: number | null, assumed: GpuPresetName): 
 }
 
 /** @throws ExpectedError where a file or a setting gives the value otherwise; what is only a default of the format gives way. */
-function refuse({ name, key, value }: Flag, given: Located<unknown> | undefined, inFile: Value): void {
+function refuse({ name, key, value, setTo = value }: Flag, given: Located<unknown> | undefined, inFile: Value): void {
   if (given === undefined || given.source.kind === 'default') return;
   const shown = typeof value === 'number' ? formatNumber(value) : value;
   throw new ExpectedError(
     'flag-contradicts-file',
     sentence`${name} is ${shown}, and this file has ${typeof inFile === 'number' ? formatCount(inFile) : inFile}`,
-    sentence`leave ${name} out, or override the file with --set ${`${key}=${String(value)}`}`,
+    sentence`leave ${name} out, or override the file with --set ${`${key}=${String(setTo)}`}`,
     filePlace(given),
   );
 }
@@ -126,6 +128,9 @@ function resolveMachineNodes(run: Run, machine: Machine, gpus: number, assumed: 
   if (nodes === null && perNode === null && gpus < each) return { nodes: 1, gpusPerNode: gpus };
   if (nodes !== null && nodes * each === gpus) return { nodes, gpusPerNode: perNode };
   if (nodes !== null && perNode === null && gpus % nodes === 0 && gpus / nodes <= usual) return { nodes, gpusPerNode: gpus / nodes };
+  if (machine.nodes === null && nodes !== null && gpus % each === 0) {
+    refuse({ name: '--gpus', key: 'cluster.nodes', value: gpus, setTo: gpus / each }, run.nodes, sentence`${nodes} nodes of ${each} GPUs`);
+  }
   throw gpusError(gpus, nodes, each, nodes === null ? run.gpusPerNode : run.nodes);
 }
 
@@ -134,7 +139,10 @@ function gpusError(gpus: number, nodes: number | null, each: number, given: Loca
     nodes === null
       ? sentence`--gpus is ${formatCount(gpus)}, which is not whole nodes of ${formatCount(each)} GPUs`
       : sentence`--gpus is ${formatCount(gpus)}, and ${formatCount(nodes)} nodes of ${formatCount(each)} have ${formatCount(nodes * each)}`;
-  const remedy = nodes === null ? sentence`give a multiple of ${each}, or --gpus-per-node too` : sentence`give --gpus or --nodes, not both`;
+  const remedy =
+    nodes === null
+      ? sentence`give a multiple of ${each}, or --gpus-per-node too`
+      : sentence`leave --gpus out, or give as many GPUs as the nodes have`;
   return new ExpectedError('flag-gpus', what, remedy, given === undefined ? undefined : filePlace(given));
 }
 

@@ -67,6 +67,7 @@ describe('options of a command line', () => {
 
   it('are suggested where they are misspelt, settings too', async () => {
     assert.match((await cli.run(['plan', 'terapipe.json', '--node', '8'])).err, /did you mean --nodes\?/);
+    assert.match((await cli.run(['plan', 'terapipe.json', '--num-gpus', '8'])).err, /did you mean --gpus\?/);
     assert.match((await cli.run(['plan', 'terapipe.json', '--tp', '8'])).err, /give --set layout\.tensor=VALUE/);
   });
 

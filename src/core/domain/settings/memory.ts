@@ -14,7 +14,7 @@ export const memory = {
     title: sentence`recompute`,
     compared: {},
     meaning: sentence`Activation recomputation: full keeps only layer inputs and costs about a third more time.`,
-    fieldNames: ['recomputegranularity', 'activationcheckpointing'],
+    fieldNames: ['recomputegranularity', 'recomputation', 'activationcheckpointing', 'gradientcheckpointing'],
   },
   recomputeMethod: {
     read: text,

@@ -55,6 +55,7 @@ describe('flags of the machine', () => {
 
   it('make nodes of a number of GPUs', async () => {
     const run = await loadObject({ model });
+    const filed = await loadObject(file);
     const sizes = (machine: Partial<Machine>, of = run): unknown[] => {
       const { nodes, gpusPerNode } = asked(of, machine);
       return [nodes?.value, gpusPerNode?.value];
@@ -63,8 +64,11 @@ describe('flags of the machine', () => {
     assert.deepEqual(sizes({ gpus: 4 }), [1, 4]);
     assert.deepEqual(sizes({ gpus: 64, gpusPerNode: 4 }), [16, 4]);
     assert.deepEqual(sizes({ gpus: 12, nodes: 2 }), [2, 6]);
-    assert.deepEqual(sizes({ gpus: 16 }, await loadObject(file)), [2, undefined]);
+    assert.deepEqual(sizes({ gpus: 16 }, filed), [2, undefined]);
     assert.equal(refused(() => asked(run, { gpus: 12 })).code, 'flag-gpus');
+    const contradicted = refused(() => sizes({ gpus: 64 }, filed));
+    assert.equal(contradicted.message, '--gpus is 64, and this file has 2 nodes of 8 GPUs');
+    assert.match(say(contradicted.remedy), /--set cluster\.nodes=8$/);
     assert.equal(refused(() => sizes({ gpus: 60, nodes: 8, gpusPerNode: 8 })).code, 'flag-gpus');
   });
 

@@ -110,6 +110,21 @@ describe('applyOverrides', () => {
     assert.deepEqual([training.globalBatch?.value, training.sequenceLength?.value, training.microBatch?.value], [24, 8192, 1]);
   });
 
+  it('suggests keys by what a name means, where it is of none or of several', async () => {
+    const run = await loadFixture('pipeline/terapipe.json');
+    for (const [written, meant] of [
+      ['batchSize', 'training.globalBatch or training.microBatch'],
+      ['cluster.gpus', 'cluster.nodes or cluster.gpusPerNode'],
+      ['layout.tpp', 'layout.tensor'],
+    ] as const)
+      assert.throws(
+        () => applyOverrides(run, [`${written}=8`]),
+        (error: ExpectedError) => say(error.remedy) === `did you mean ${meant}?`,
+        written,
+      );
+    assert.equal(applyOverrides(run, ['recomputation=full']).training.recompute?.value, 'full');
+  });
+
   it('suggests the key of a name in another section', async () => {
     const run = await loadFixture('pipeline/terapipe.json');
     assert.throws(
