@@ -50,7 +50,7 @@ const budgets: readonly Budget[] = [
 
 /** How many words a tab shows at most. */
 export const wordCases: readonly Case[] = budgets.flatMap(({ tab, what, most, state }) =>
-  [541, 1440].map((width): Case => ({
+  [541, 900, 1440, 2400].map((width): Case => ({
     name: `words: ${tab} ${what} has at most ${most} on a page ${width} px wide`,
     options: { kind: 'tab', width, height: 1100, savedState: { tab } },
     state,
