@@ -62,7 +62,7 @@ function binaryTrouble({ message, provider, platform, arch }: RefusalFacts): Tro
   const old = /version [`'"]?((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)['"]? not found/.exec(message)?.[1];
   if (old !== undefined)
     return {
-      reason: sentence`ONNX Runtime needs ${old}, which this system is too old for`,
+      reason: sentence`ONNX Runtime needs ${old}, and this system has an older one`,
       remedy: sentence`run it on a newer Linux, or in a container`,
     };
   if (message.includes('backend not found'))

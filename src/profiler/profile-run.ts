@@ -184,7 +184,7 @@ function requireProfilable({ model, layout }: PlanRequest): void {
   if (model.experts !== null && model.experts.count % expert !== 0)
     throw new ExpectedError(
       'profile-expert-share',
-      sentence`${counted(model.experts.count, 'expert')} cannot be shared by ${counted(expert, 'expert-parallel rank')}`,
+      sentence`${counted(model.experts.count, 'expert')} cannot be divided evenly among ${counted(expert, 'expert-parallel rank')}`,
       sentence`set layout.expert to a divisor`,
     );
   if (context > 1)
@@ -196,7 +196,7 @@ function requireProfilable({ model, layout }: PlanRequest): void {
   if (model.heads % tensor !== 0 || model.ffn % tensor !== 0)
     throw new ExpectedError(
       'profile-tensor-share',
-      sentence`${model.heads} heads and a feed-forward of ${model.ffn} cannot be shared by ${tensor} tensor-parallel ranks`,
+      sentence`${model.heads} heads and a feed-forward size of ${model.ffn} are not both divisible by ${tensor} tensor-parallel ranks`,
       sentence`set layout.tensor to a divisor of both`,
     );
 }

@@ -156,7 +156,7 @@ export const timelineCases: readonly Case[] = [
       await page.mouse.click(at.x, at.y);
       await lanes(page).press('ArrowRight');
       await inspector(page)
-        .getByText(/^Waited [\d.]+ ms for activations to leave$/)
+        .getByText(/^Waited [\d.]+ ms for activations to be offloaded$/)
         .waitFor();
       return undefined;
     },

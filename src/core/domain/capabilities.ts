@@ -155,7 +155,7 @@ export const shardedPipeline: Refusal = {
 export const zero3WithAutoTensor: Refusal = {
   code: 'zero-with-tp',
   atLeast: { zeroStage: 3, tensor: 2 },
-  why: sentence`DeepSpeed's AutoTP takes stages up to 2`,
+  why: sentence`DeepSpeed's AutoTP supports ZeRO stages up to 2`,
   source: 'deepspeedai/DeepSpeed, deepspeed/runtime/engine.py, _configure_tensor_parallel',
 };
 

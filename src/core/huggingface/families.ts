@@ -34,7 +34,7 @@ const byReason: readonly (readonly [reason: Sentence, types: string])[] = [
   [sentence`its encoder and decoder are of a kind that is not modelled`, 'nllb-moe switch_transformers t5gemma t5gemma2 prophetnet xlm-prophetnet fsmt seamless_m4t seamless_m4t_v2 udop pix2struct encoder-decoder vision-encoder-decoder speech-encoder-decoder moonshine moonshine_streaming cohere_asr speech_to_text kosmos-2 kosmos-2.5 florence2 florence2_language pp_formulanet pp_chart2table trocr git blip blip_text_model musicgen musicgen_decoder musicgen_melody musicgen_melody_decoder'],
   [sentence`it predicts tokens in any order`, 'xlnet xlm'],
   [sentence`an encoder attends to both sides, so its sequence cannot be cut in slices`, 'bert-generation data2vec-text electra ernie megatron-bert rembert roberta-prelayernorm roc_bert roformer xlm-roberta-xl xmod albert deberta deberta-v2 mpnet nezha convbert funnel squeezebert mobilebert modernbert eurobert layoutlm nystromformer yoso fnet mra ibert esm flaubert'],
-  [sentence`it makes sound with layers that are not modelled`, 'moshi csm dia bark higgs_audio_v2 vibevoice kyutai_speech_to_text moss_transcribe_diarize fun_asr_nano'],
+  [sentence`its layers that generate audio are not modelled`, 'moshi csm dia bark higgs_audio_v2 vibevoice kyutai_speech_to_text moss_transcribe_diarize fun_asr_nano'],
   [sentence`its words and its segments share attention`, 'cpmant'],
   [sentence`its layers are relayed between images and text`, 'idefics fuyu evolla pi0 cosmos3_omni mllama_vision chameleon unlimited_ocr_text'],
   [sentence`its layers are convolutions and attention of a kind that is not modelled`, 'lfm2 lfm2_moe lfm3 lfm3_text inkling_text inkling2_text'],

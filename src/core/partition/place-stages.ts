@@ -66,7 +66,7 @@ export function moreStagesThanLayers({ model, layout }: CostInputs): ExpectedErr
   return new ExpectedError(
     'plan-more-stages-than-layers',
     sentence`${counted(layout.pipeline, 'stage')} for ${counted(model.layers, 'layer')} leaves stages empty`,
-    sentence`use larger layout.tensor or layout.data, or fewer GPUs`,
+    sentence`raise layout.tensor or layout.data, or use fewer GPUs`,
   );
 }
 

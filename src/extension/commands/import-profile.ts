@@ -44,7 +44,7 @@ async function askDevice(planned: string): Promise<string> {
   );
   if (picked === undefined) throw new CancelledError();
   if (picked.label !== other) return picked.label;
-  const named = await showInputBox({ title: vscode.l10n.t('Name of the device, as its driver gives it') });
+  const named = await showInputBox({ title: vscode.l10n.t('Name of the device, as its driver reports it') });
   if (named === undefined || named.trim() === '') throw new CancelledError();
   return named.trim();
 }

@@ -69,7 +69,7 @@ function otherFileLines(name: FactName, { run }: SessionState, launcher: Launche
 
 function elsewhereText({ fact: { source, value } }: NamedFact, launcher: LauncherFile, t: Translate): string {
   const line = source.kind === 'file' ? lineColumnAt(launcher.text, source.place.range.start).line : 1;
-  return t('{0} is written in line {1}.', valueText(value), line);
+  return t('{0} is set on line {1}.', valueText(value), line);
 }
 
 const modelSizes: readonly FactName[] = ['layers', 'hidden', 'heads', 'kvHeads', 'ffn', 'experts', 'vocab'];

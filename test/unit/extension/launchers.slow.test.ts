@@ -144,7 +144,7 @@ describe('hovers on a launcher', () => {
 
   it('show where the value is written when that is elsewhere', async () => {
     const state = await read('pretrain.sh', shell);
-    assert.match(hoverOn(state, shell, '--tensor-model')?.text ?? '', /^2 is written in line 4\.$/m);
+    assert.match(hoverOn(state, shell, '--tensor-model')?.text ?? '', /^2 is set on line 4\.$/m);
     assert.doesNotMatch(hoverOn(state, shell, 'TP=2')?.text ?? '', /is written/);
     assert.match(hoverOn(state, shell, 'TP=2')?.text ?? '', /^--tensor-model-parallel-size: 2$/m);
   });

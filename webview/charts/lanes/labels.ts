@@ -100,7 +100,9 @@ export function copyWaitText(operations: Operations, operation: Operation): stri
   const copy = waitedForCopy(operations, operation);
   if (copy === null) return null;
   const length = timeText(operations, operationWait(operations, operation).idleMs);
-  return copy.isBack ? t('Waited {0} for activations to come back', length) : t('Waited {0} for activations to leave', length);
+  return copy.isBack
+    ? t('Waited {0} for offloaded activations to be copied back', length)
+    : t('Waited {0} for activations to be offloaded', length);
 }
 
 /** One sentence: what an operation waited for before it could start. */
@@ -157,7 +159,8 @@ export function idleAt(operations: Operations, stage: number, ms: number): IdleT
 
 function causeText(operations: Operations, { cause, row }: Gap): string {
   const copy = row === null ? null : waitedForCopy(operations, operationAt(operations, row));
-  if (copy !== null) return copy.isBack ? t('Waits for activations to come back') : t('Waits for activations to leave');
+  if (copy !== null)
+    return copy.isBack ? t('Waits for offloaded activations to be copied back') : t('Waits for activations to be offloaded');
   const on = row === null ? null : operationWait(operations, operationAt(operations, row)).on;
   const what = on === null ? '' : inSentence(operationName(operations, on));
   switch (cause) {

@@ -137,11 +137,11 @@ export const layout = {
   },
   firstStageLessLayers: {
     read: count(mostLayers),
-    meaning: sentence`Layers that the embedding counts as when layers are assigned to stages.`,
+    meaning: sentence`How many layers the embedding counts as when layers are assigned to stages.`,
   },
   lastStageLessLayers: {
     read: count(mostLayers),
-    meaning: sentence`Layers that the head counts as when layers are assigned to stages.`,
+    meaning: sentence`How many layers the head counts as when layers are assigned to stages.`,
   },
   layersPerStage: {
     read: count(mostLayers),

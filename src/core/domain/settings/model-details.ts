@@ -27,7 +27,7 @@ export const modelDetails = {
   normUnitOffset: { read: flag, meaning: sentence`Norms multiply by 1 + weight (Gemma), so that a weight of 0 does nothing.` },
   parallelResidual: { read: flag, meaning: sentence`Attention and feed-forward read the same input, and both outputs are added to it.` },
   rotaryInterleaved: { read: flag, meaning: sentence`Rotary positions rotate neighbours, not the two halves of a head.` },
-  localRotaryBase: { read: amount, meaning: sentence`Base of the rotary positions of layers with a window, where it is another.` },
+  localRotaryBase: { read: amount, meaning: sentence`RoPE base of layers with sliding windows, where it differs from that of the others.` },
   /** By index. */
   noRopeLayers: { read: valueOf<readonly number[]>(), meaning: sentence`Layers without rotary positions among layers with them.` },
   alibi: { read: flag, meaning: sentence`Attention scores fall with distance (ALiBi).` },

@@ -7,7 +7,7 @@ import { mostLayers, mostRanks, mostWidth, type SettingTable } from './setting';
 export const modelSizes = {
   modelType: {
     read: text,
-    meaning: sentence`The family decides which parts a layer has and what its file leaves out.`,
+    meaning: sentence`Model family: which parts a layer has, and the defaults of what its file leaves out.`,
   },
   /** TorchTitan and Bridge name a flavour whose sizes live in Python. */
   flavor: {

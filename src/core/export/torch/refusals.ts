@@ -72,8 +72,8 @@ function modelRefusals(model: ModelSpec): readonly Refusal[] {
 
 function normRefusals({ normsPerLayer: norms = 2, norm, qkNorm, latent, details = {} }: ModelSpec): readonly Refusal[] {
   return [
-    [![1, 2, 4].includes(norms), sentence`${norms} norms a layer`],
-    [norms === 1 && details.parallelResidual !== true, sentence`one norm a layer, for attention and then the feed-forward network`],
+    [![1, 2, 4].includes(norms), sentence`${norms} norms per layer`],
+    [norms === 1 && details.parallelResidual !== true, sentence`one norm per layer, for attention and then the feed-forward network`],
     [details.normPlacement === 'post', sentence`norms of the sum of a layer's input and output`],
     [qkNorm && norm === 'layernorm', sentence`LayerNorms of queries and keys`],
     [qkNorm && Boolean(latent), sentence`latent attention with norms of queries and keys`],

@@ -159,7 +159,7 @@ function zeroSetting({ zeroStage: planned, pipeline, tensor }: LaunchSettings): 
 function zeroWithTensor({ zeroStage, pipeline, tensor }: LaunchSettings): readonly DesiredSetting[] {
   if (zeroStage < 3 || tensor === 1 || pipeline > 1) return [];
   const what = sentence`ZeRO ${zeroStage} with a tensor parallel size of ${tensor}`;
-  const reason = sentence`DeepSpeed's AutoTP takes stages up to 2`;
+  const reason = sentence`DeepSpeed's AutoTP supports ZeRO stages up to 2`;
   return [{ what, carries: ['zeroStage'], facts: [], isMet: (facts) => !hasPlaceFor(facts, 'tensor'), alternatives: () => [], reason }];
 }
 

@@ -47,7 +47,7 @@ export const normParts: readonly ModelPart[] = [
   },
   {
     fields: ['normsPerLayer'],
-    lacks: ({ normsPerLayer = 2 }) => wordsIf(normsPerLayer !== 2, sentence`${normsPerLayer} norms a layer`),
+    lacks: ({ normsPerLayer = 2 }) => wordsIf(normsPerLayer !== 2, sentence`${normsPerLayer} norms per layer`),
   },
   inexpressible('normParameters', sentence`norms without their usual parameters`),
   inexpressible('embeddingNorm', sentence`the norm of the embedding`),

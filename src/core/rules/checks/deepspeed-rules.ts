@@ -52,7 +52,7 @@ function batchTriangle({ facts, format }: ConfigView): Issue | null {
   const near = complete ? [unit] : [Math.floor(batch / unit) * unit, Math.ceil(batch / unit) * unit].filter((value) => value > 0);
   return {
     at: ['globalBatch', 'gradientAccumulation', 'microBatch'],
-    message: sentence`A train batch of ${formatNumber(batch)} is ${complete ? sentence`not` : sentence`no multiple of`} ${factors}${parts.length > 1 ? sentence` = ${formatNumber(unit)}` : ''}`,
+    message: sentence`A train batch of ${formatNumber(batch)} is ${complete ? sentence`not` : sentence`not a multiple of`} ${factors}${parts.length > 1 ? sentence` = ${formatNumber(unit)}` : ''}`,
     remedy: either([sentence`use a train batch of ${listed(near)}`, ...droppable(batch, micro ?? null, steps ?? null, data)]),
     changes: [...setTo('globalBatch', near), ...removals(facts)],
   };

@@ -53,7 +53,7 @@ function virtualStages({ facts }: ConfigView): Issue | null {
   const near = layersPerStageNear(facts, pipeline, each);
   return {
     at: ['layersPerStage', 'pipeline'],
-    message: sentence`${many(each, 'layer')} a stage make ${formatNumber(stages)} virtual stages, no multiple of the ${formatNumber(pipeline)} pipeline ranks`,
+    message: sentence`${many(each, 'layer')} a stage make ${formatNumber(stages)} virtual stages, not a multiple of the ${formatNumber(pipeline)} pipeline ranks`,
     remedy:
       near.length > 0 ? sentence`use ${listed(near)} layers a stage` : sentence`use fewer than ${formatNumber(pipeline)} pipeline ranks`,
     changes: setTo('layersPerStage', near),

@@ -43,7 +43,12 @@ export function makeEventScanner(file: string, listener: TraceListener): EventSc
   let read = 0;
 
   const fail = (what: Sentence): never => {
-    throw traceError('trace-syntax', file, sentence`${what} (after ${formatBytes(read)})`, sentence`record the trace again, to its end`);
+    throw traceError(
+      'trace-syntax',
+      file,
+      sentence`${what} (after ${formatBytes(read)})`,
+      sentence`record the trace again, and stop the profiler before the run ends`,
+    );
   };
   const stop = (): string => {
     const text = (kept ?? []).join('');

@@ -56,7 +56,7 @@ async function askedFor(): Promise<AskedRun> {
   }));
   const picked = await showQuickPick(items, {
     title,
-    placeHolder: vscode.l10n.t('Data set; elastic.datasetSize sets the size of another'),
+    placeHolder: vscode.l10n.t('Data set (for another, set elastic.datasetSize in the file)'),
   });
   if (picked === undefined) throw new CancelledError();
   const epochs = await showInputBox({

@@ -54,7 +54,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     elastic: frozen,
   },
   'elastic.alpha': {
-    meaning: (t) => t('Fraction of the layers that are left which freezes after every epoch, from the bottom.'),
+    meaning: (t) => t('Fraction of the remaining layers that is frozen after every epoch, from the bottom.'),
     elastic: frozen,
   },
   'elastic.gradientNorms': {

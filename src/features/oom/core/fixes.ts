@@ -46,7 +46,7 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
       return sentence`Fragmentation: ${bytes(account.unallocatedBytes)} are reserved and in no tensor, but no free block has ${request}`;
     case 'outside-pytorch':
       return account.requestBytes === null
-        ? sentence`Outside PyTorch's allocator: CUDA or a library found no memory for itself`
+        ? sentence`Outside PyTorch's allocator: CUDA or a library could not allocate its own memory`
         : sentence`Outside PyTorch's allocator: ${bytes((account.othersBytes ?? 0) + (account.outsideBytes ?? 0))} are of other processes and libraries`;
     case 'optimizer-step':
       return evidence.lastStep === null
@@ -65,7 +65,7 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
 
 function hostSentence(host: HostKill | null): Sentence {
   const asked = host?.requestBytes ?? null;
-  if (asked !== null) return sentence`Host memory: it asked for ${formatBytes(asked)} there, and no GPU ran out`;
+  if (asked !== null) return sentence`Host memory: the run asked for ${formatBytes(asked)} of it, and no GPU ran out`;
   return host?.isSaving === true
     ? sentence`Host memory: a process was killed while a checkpoint was saved, and no GPU ran out`
     : sentence`Host memory: a process was killed, and no GPU ran out`;

@@ -28,7 +28,7 @@ export function requireRehearsable(request: PlanRequest): void {
   if (model.heads % layout.tensor !== 0 || model.ffn % layout.tensor !== 0)
     throw new ExpectedError(
       'rehearsal-layout',
-      sentence`${counted(model.heads, 'head')} and a feed-forward of ${model.ffn} cannot be shared by ${counted(layout.tensor, 'tensor-parallel rank')}`,
+      sentence`${counted(model.heads, 'head')} and a feed-forward size of ${model.ffn} are not both divisible by ${counted(layout.tensor, 'tensor-parallel rank')}`,
       sentence`set layout.tensor to a divisor of both`,
     );
   if (training.recompute !== 'none' && (training.recompute !== 'full' || (training.recomputeGroup ?? 1) > 1))

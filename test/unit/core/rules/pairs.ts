@@ -199,7 +199,7 @@ const table: readonly Row[] = [
     '12 layers on 8 stages in portions of 2 leave 2 stages without a layer', 'use 6 or 12 stages, or partition uniformly',
     ['Set --pipeline to 6', 'Set --pipeline to 12']],
   ['tt-virtual-stages', 'torchtitan', 'layersPerStage', { layers: 30, layersPerStage: 5, pipeline: 4, schedule: 'Interleaved1F1B' }, { layersPerStage: 4 },
-    '5 layers a stage make 7 virtual stages, no multiple of the 4 pipeline ranks', 'use 4 or 2 layers a stage',
+    '5 layers a stage make 7 virtual stages, not a multiple of the 4 pipeline ranks', 'use 4 or 2 layers a stage',
     ['Set --layersPerStage to 4', 'Set --layersPerStage to 2']],
   ['tt-single-stage-schedule', 'torchtitan', 'schedule', { layers: 30, layersPerStage: 4, pipeline: 4, schedule: '1F1B' }, { layersPerStage: 8 },
     'The schedule "1F1B" runs exactly 1 stage on each rank, but there are 2', 'use the schedule Interleaved1F1B, or 8 layers a stage',
