@@ -126,11 +126,23 @@ const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$
 const owners =
   /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|tencent|AIDC-AI|PRIME-RL|google-t5|hf-internal-testing)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
 
+/** Weights of Llama by family and size, as open-instruct's scripts have them in folders: `../hf_llama2_models/7B`. */
+const foldersBySize = /(?:^|[~./])hf_llama(2?)_models?\/(\d{1,2}b)\/?$/i;
+
+/** A revision that follows the name on the hub: `mosaicml/mpt-7b@68e1a8e0`. */
+const revision = /@[\w.-]{1,100}$/;
+
 /** A folder of the one that a run starts in; `gpt2` and `t5-small` are names of the hub. */
 const bareFolder = /^(?!gpt2|t5-)[\w.-]+$/;
 
 /** A model of Hugging Face's hub by its name, or that of a folder whose files are not here (`~/models/Qwen2.5-7B-Instruct`, `Qwen3-8B`). */
-export function modelOfHub(name: string): ModelOfLauncher {
+export function modelOfHub(written: string): ModelOfLauncher {
+  const [, family, size] = foldersBySize.exec(written.slice(0, 1000)) ?? [];
+  if (size !== undefined) {
+    const model = family === '' ? `llama-${size}` : `llama-${String(family)}-${size}`;
+    return { name: written, home: 'preset', config: findHubSizes(model.toLowerCase()) };
+  }
+  const name = written.replace(revision, '');
   const folder =
     /^(?:[~.]*\/.*\/|[~.]*\/|(?:models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves)\/)([\w.-]+)\/?$/.exec(
       name.slice(0, 1000),
@@ -150,7 +162,7 @@ export function modelOfHub(name: string): ModelOfLauncher {
  * known here. Those are named that launchers' examples train; of their variants only the ones with the same sizes.
  */
 export function hubModel(name: string): string | null {
-  return findHubSizes(plainModelName(name));
+  return findHubSizes(plainModelName(name.replace(revision, '')));
 }
 
 /** That a name is neither a file nor a model whose sizes are known here. */

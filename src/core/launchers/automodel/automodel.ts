@@ -140,7 +140,7 @@ export function readAutomodel(file: string, text: string): LauncherFile {
 /** The model of AutoModel's own GPT-2, whose arguments have defaults (`build_gpt2_model`). */
 function gptFacts(reader: KeyReader): Facts {
   const builder = reader.one('model._target_', word);
-  if (builder === undefined || !builder.value.endsWith('.build_gpt2_model')) return {};
+  if (builder?.value.endsWith('.build_gpt2_model') !== true) return {};
   const written = reader.facts(gptKeys);
   const reason = sentence`NeMo AutoModel's GPT-2 has it`;
   const sizes = {

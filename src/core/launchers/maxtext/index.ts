@@ -1,5 +1,6 @@
 import { setBy, silentCheckpointing } from '../../domain/capabilities';
 import { familiarModel, type ModelOfLauncher } from '../../huggingface/hub-models';
+import { own } from '../../records';
 import type { Capabilities } from '../../run/facts';
 import { sentence } from '../../sentence';
 import type { Launcher } from '../launcher';
@@ -35,10 +36,23 @@ const capabilities: Capabilities = {
   },
 };
 
+/** MaxText's own GPT-3 (src/maxtext/configs/models/gpt3-175b.yml and its smaller ones). */
+const gpt3: Readonly<Record<string, readonly [layers: number, hidden: number, heads: number, vocab: number]>> = {
+  'gpt3-175b': [96, 12_288, 96, 50_304],
+  'gpt3-22b': [48, 6144, 24, 32_768],
+  'gpt3-6b': [48, 3072, 12, 32_768],
+};
+
+function gpt3Config([layers, hidden, heads, vocab]: (typeof gpt3)[string]): string {
+  const sizes = { n_layer: layers, n_embd: hidden, n_head: heads, n_inner: 4 * hidden, n_positions: 16_384, vocab_size: vocab };
+  return JSON.stringify({ model_type: 'gpt2', tie_word_embeddings: true, ...sizes });
+}
+
 /** A model by MaxText's name, as those of the hub have sizes: `llama3.1-70b`, `olmo3-7b-pt`. */
 function modelNamed(name: string): ModelOfLauncher {
-  const hub = name.toLowerCase().replace(/-(?:base|pt|it|thinking|instruct)$/, '').replace(/^(gemma|olmo)(\d)/, '$1-$2'); // prettier-ignore
-  return { name, home: { launcher: 'MaxText' }, config: familiarModel(hub) };
+  const hub = name.toLowerCase().replace(/-(?:base|pt|it|thinking|instruct)$/, '').replace(/^(gemma|olmo)(\d)/, '$1-$2').replace(/^llama4-17b-(16|128)e$/, (_, experts) => `llama-4-${experts === '16' ? 'scout' : 'maverick'}-17b-${String(experts)}e`); // prettier-ignore
+  const sizes = own(gpt3, hub);
+  return { name, home: { launcher: 'MaxText' }, config: sizes === undefined ? familiarModel(hub) : gpt3Config(sizes) };
 }
 
 /** Google's MaxText: YAML of its models, and of runs over its base.yml. */

@@ -337,6 +337,14 @@ describe('models by their names on the hub', () => {
     for (const name of ['llama3_9B', 'llama_8B', 'qwen3_235B_A22B_4layer', '__proto__', '']) assert.equal(familiarModel(name), null, name);
   });
 
+  it('are those of a name with a revision, and of folders by family and size', () => {
+    assert.equal(hubModel('mosaicml/mpt-7b@68e1a8e0ebb9b30f3c45c1ef6195980f29063ae2'), hubModel('mosaicml/mpt-7b'));
+    assert.notEqual(hubModel('mosaicml/mpt-7b'), null);
+    assert.equal(modelOfHub('../hf_llama2_models/7B').config, findHubSizes('llama-2-7b'));
+    assert.equal(modelOfHub('../hf_llama_models/13B/').config, findHubSizes('llama-13b'));
+    assert.equal(modelOfHub('../hf_llama2_models/9B').config, null);
+  });
+
   it('are none where other models or sizes have a similar name', () => {
     for (const name of [
       'Qwen/Qwen2.5-VL-5B-Instruct',

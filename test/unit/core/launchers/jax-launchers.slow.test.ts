@@ -5,6 +5,7 @@ import { before, describe, it } from 'mocha';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { readCerebras } from '../../../../src/core/launchers/cerebras/cerebras';
 import { readLevanter } from '../../../../src/core/launchers/levanter/levanter';
+import { maxtext } from '../../../../src/core/launchers/maxtext';
 import { readMaxtext } from '../../../../src/core/launchers/maxtext/maxtext';
 import { parameterCount } from '../../../../src/core/model/parameters';
 import { applyOverrides } from '../../../../src/core/terapipe/overrides';
@@ -48,6 +49,12 @@ describe('MaxText', () => {
   it('takes GPT-3 for what it is', () => {
     const gpt = 'decoder_block: "gpt3"\nbase_emb_dim: 16\nbase_num_query_heads: 2\nbase_num_kv_heads: 2\nbase_num_decoder_layers: 1\nbase_mlp_dim: 64\nmlp_activations: ["gelu"]\nlogits_via_embedding: true\n'; // prettier-ignore
     assert.deepEqual(values(readMaxtext('gpt3-52k.yml', gpt), 'norm', 'positions', 'bias', 'gatedMlp', 'tiedEmbeddings'), ['layernorm', 'learned', true, false, true]); // prettier-ignore
+  });
+
+  it('names its own GPT-3 and Llama 4', () => {
+    const configs = ['gpt3-175b', 'llama4-17b-16e'].map((name) => maxtext.modelNamed?.(name, {}).config ?? '');
+    assert.match(configs[0] ?? '', /"n_layer":96,"n_embd":12288,.*"vocab_size":50304/);
+    assert.match(configs[1] ?? '', /"num_local_experts":16/);
   });
 
   it('gives no sizes of a block that is not planned, and names it', () => {
