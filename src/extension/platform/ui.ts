@@ -20,9 +20,9 @@ export function showErrorMessage(message: string, ...answers: readonly string[])
   return vscode.window.showErrorMessage(inert(message), ...answers);
 }
 
-/** A dialog, for what a command waits for: plain text. Resolves to the answer, undefined when it was closed. */
+/** A dialog, for what a command waits for. Resolves to the answer, undefined when it was closed. */
 export function showQuestion(message: string, detail: string, ...answers: readonly string[]): Thenable<string | undefined> {
-  return vscode.window.showWarningMessage(message, { modal: true, detail }, ...answers);
+  return vscode.window.showWarningMessage(inert(message), { modal: true, detail: inert(detail) }, ...answers);
 }
 
 interface Report {
