@@ -22,6 +22,7 @@ const manyParameters = {
   8: [
     'src/core/slicing/{affine-rows,methods,prune,suffix-costs,tabulated-rows}.ts',
     'src/core/slicing/makespan/slice-times.ts',
+    'src/core/memory-model/curve.ts',
     'src/core/schedules/zero-bubble/{order-times,retime-after-move}.ts',
     'webview/{charts/lanes/{draw-lanes,pane},charts/memory/bars,tabs/elastic/draw,tabs/timeline/memory-lane-draw}.ts',
     // The operands of an operator, in the operator's order.

@@ -6,41 +6,46 @@ interface Queue<T> {
   readonly least: () => number;
 }
 
-/** An empty queue. Entries of one key leave it in no set order, the same every time. */
+/**
+ * An empty queue. Entries of one key leave it in the order in which they came, so that which of them is first does not depend on entries
+ * that are left out.
+ */
 export function createQueue<T>(): Queue<T> {
-  const keys: number[] = [];
-  const entries: T[] = [];
-  const keyAt = (index: number): number => keys[index] ?? Infinity;
+  const heap: { readonly key: number; readonly turn: number; readonly entry: T }[] = [];
+  let turns = 0;
+  const isBefore = (a: number, b: number): boolean => {
+    const [one, other] = [heap[a], heap[b]];
+    if (one === undefined || other === undefined) return one !== undefined;
+    return one.key < other.key || (one.key === other.key && one.turn < other.turn);
+  };
   const swap = (a: number, b: number): void => {
-    [keys[a], keys[b]] = [keyAt(b), keyAt(a)];
-    const [first, second] = [entries[a], entries[b]];
-    entries[a] = second as T;
-    entries[b] = first as T;
+    const [one, other] = [heap[a], heap[b]];
+    if (one === undefined || other === undefined) return;
+    heap[a] = other;
+    heap[b] = one;
   };
   return {
-    least: () => keyAt(0),
+    least: () => heap[0]?.key ?? Infinity,
     push: (key, entry) => {
-      keys.push(key);
-      entries.push(entry);
-      for (let at = keys.length - 1; at > 0;) {
+      heap.push({ key, turn: turns++, entry });
+      for (let at = heap.length - 1; at > 0;) {
         const parent = (at - 1) >> 1;
-        if (keyAt(parent) <= keyAt(at)) break;
+        if (!isBefore(at, parent)) break;
         swap(parent, at);
         at = parent;
       }
     },
     pop: () => {
-      if (keys.length === 0) return undefined;
-      swap(0, keys.length - 1);
-      const [key, entry] = [keys.pop() ?? Infinity, entries.pop() as T];
+      swap(0, heap.length - 1);
+      const first = heap.pop();
       for (let at = 0; ;) {
         const left = 2 * at + 1;
-        const child = keyAt(left + 1) < keyAt(left) ? left + 1 : left;
-        if (keyAt(child) >= keyAt(at)) break;
+        const child = isBefore(left + 1, left) ? left + 1 : left;
+        if (!isBefore(child, at)) break;
         swap(at, child);
         at = child;
       }
-      return { key, entry };
+      return first;
     },
   };
 }

@@ -6,7 +6,7 @@ import { idBySchedule, candidatePeakBytes } from '../planner/plan';
 import { withBestGroup } from '../planner/candidates/micro-batch-groups';
 import { keepGraphs } from '../planner/candidates/makespan-problem';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
-import { measure, type Prediction } from '../planner/predict/predict';
+import { measureWanted, type IsWanted, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
 import { isUnmet, scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
 import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type KnownBounds, type SearchPoint } from './known';
@@ -33,10 +33,14 @@ export interface Evaluator extends Bounds {
   readonly operations: (point: SearchPoint) => number;
   /**
    * `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is,
-   * `slower` when slices are solved for and none was found with which a step takes less than `belowMs`.
+   * `slower` when slices are solved for and none was found with which a step takes less than `belowMs`, `unwanted` when the memory of a
+   * fixed order is not what `isWanted` asks for.
    * @throws CancelledError.
    */
-  readonly evaluate: (point: SearchPoint, belowMs?: number, signal?: CancelSignal) => Predicted | 'too-large' | 'unmet' | 'slower';
+  readonly evaluate: (
+    point: SearchPoint,
+    limits?: { readonly belowMs?: number; readonly isWanted?: IsWanted | undefined; readonly signal?: CancelSignal | undefined },
+  ) => Predicted | 'too-large' | 'unmet' | 'slower' | 'unwanted';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
   readonly pipeline: (point: SearchPoint) => Pipeline;
@@ -64,11 +68,16 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
       measured: isTable,
     });
   const measured = new WeakMap<SearchPoint, Prediction>();
-  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
+  const wanted = (point: SearchPoint, scheme: Scheme, isWanted: IsWanted | undefined, signal?: CancelSignal): Prediction | null => {
     const kind = scheduleOn(point.schedule, point.layout);
     const spec = { id: idBySchedule[point.schedule], name: groupName(point), kind, scheme, certificate: null };
     const on = pipeline(point);
-    return measure(on, withBestGroup(on, spec, signal), signal);
+    return measureWanted(on, withBestGroup(on, spec, signal), isWanted ?? (() => true), signal);
+  };
+  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
+    const made = wanted(point, scheme, undefined, signal);
+    if (made === null) throw new Error('a step that is wanted in any memory was not simulated');
+    return made;
   };
   const solved = new WeakMap<SearchPoint, Scheme>();
   const graphs = keepGraphs();
@@ -94,14 +103,15 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
       scheme === undefined
         ? (measured.get(point) ?? candidate(point, schemeFor(point, Infinity, signal) ?? [], signal))
         : candidate(point, scheme, signal),
-    evaluate: (point, belowMs, signal) => {
+    evaluate: (point, { belowMs, isWanted, signal } = {}) => {
       const shortest = point.solved === true ? wholeSequences(point) : groupScheme(request, point);
       if (operations(point, shortest) > maximumOperations) return 'too-large';
       const scheme = schemeFor(point, belowMs, signal);
       if (scheme === null) return 'slower';
       if (operations(point, scheme) > maximumOperations) return 'too-large';
       try {
-        const found = candidate(point, scheme, signal);
+        const found = wanted(point, scheme, isWanted, signal);
+        if (found === null) return 'unwanted';
         measured.set(point, found);
         return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: candidatePeakBytes(found) };
       } catch (error) {

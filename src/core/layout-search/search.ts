@@ -5,6 +5,7 @@ import { paretoFront } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
 import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
+import type { IsWanted } from '../planner/predict/predict';
 import type { SearchPoint } from './known';
 import { hasOnlyFixedOrders, hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
@@ -133,6 +134,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     return true;
   };
   const timed = timing(evaluator, excluded, bestOnly);
+  const limitsOf = limiting(kept, budget, timed, options);
   const enter = (node: CandidateGroup, bound: Bound): void => {
     poll();
     if (ruledOut(node, bound)) return;
@@ -157,11 +159,10 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedBelowMs(kept, point, options), signal) : 'too-large';
-    if (predicted === 'too-large') {
-      leaveOut(point, bound);
-      return;
-    }
+    const predicted = budget.affords(point) ? evaluator.evaluate(point, limitsOf(point, bound)) : 'too-large';
+    if (predicted === 'too-large') leaveOut(point, bound);
+    else if (predicted === 'unwanted') counts.bounded++;
+    if (predicted === 'too-large' || predicted === 'unwanted') return;
     counts.evaluated++;
     if (predicted === 'slower') return;
     if (predicted !== 'unmet' && solvedFirst.has(pointKey(point))) boundErrors.note(predicted);
@@ -187,7 +188,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
-    // So that bounds are held against slices that were solved for from the first on.
+    // so that bounds are held against slices that were solved for from the first on.
     for (const point of phase === 'slices' ? fastestSliced(problem, kept.perSchedule) : []) {
       solvedFirst.add(pointKey(point));
       counts.considered++;
@@ -205,6 +206,24 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   progress();
   const tooLarge = [...excluded.values()].sort((a, b) => a.bound.iterationMs - b.bound.iterationMs);
   return { ...keptLayouts(kept), excluded: tooLarge, lowerBoundMs: lowerBound(), counts };
+}
+
+/**
+ * What is wanted of a layout: where its memory is known before its times, whether both may still enter the answer. With slices always:
+ * those near the best of their schedule are solved for in finer units.
+ */
+function limiting(
+  kept: ReturnType<typeof keeper>,
+  budget: ReturnType<typeof createSearchBudget>,
+  timed: ReturnType<typeof timing>,
+  options: SearchOptions,
+) {
+  return (point: SearchPoint, bound: Bound): Parameters<Evaluator['evaluate']>[1] => {
+    const isWanted: IsWanted = ({ peakBytes, fits }) =>
+      fits ? kept.mayImprove(point, { ...bound, peakBytes }, budget.wanted(point)) : timed(point, bound.iterationMs)(peakBytes);
+    const belowMs = wantedBelowMs(kept, point, options);
+    return { belowMs, isWanted: point.slices > 1 ? undefined : isWanted, signal: options.signal };
+  };
 }
 
 /** A step that takes longer improves nothing, ms. Only where slices are solved for by the makespan: what else is found may save memory. */

@@ -87,17 +87,28 @@ interface UnitKinds {
 function unitKinds(units: readonly WorkUnit[]): UnitKinds {
   const known = new Map<string, number>();
   const alike: { key: string; unit: WorkUnit; sliced: boolean }[] = [];
+  /** The kind of the last unit with each slice index: most often that of the next one, too. */
+  const lastOfSlice: number[] = [];
   const unitKinds = Uint32Array.from(units, (unit, index) => {
     const sliced = unit.slice > 0 || units[index + 1]?.microBatch === unit.microBatch;
+    const last = lastOfSlice[unit.slice] ?? -1;
+    if (isAlike(alike[last], unit, sliced)) return last;
     const key = `${unit.batch},${unit.tokens},${unit.context},${sliced}`;
     let kind = known.get(key);
     if (kind === undefined) {
       known.set(key, (kind = alike.length));
       alike.push({ key, unit, sliced });
     }
+    lastOfSlice[unit.slice] = kind;
     return kind;
   });
   return { alike, unitKinds };
+}
+
+function isAlike(kind: UnitKinds['alike'][number] | undefined, { batch, tokens, context }: WorkUnit, sliced: boolean): boolean {
+  if (kind?.sliced !== sliced) return false;
+  const { unit } = kind;
+  return unit.batch === batch && unit.tokens === tokens && unit.context === context;
 }
 
 function chunkMemory(inputs: MemoryInputs, { alike, unitKinds }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {

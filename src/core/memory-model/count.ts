@@ -59,8 +59,8 @@ export function fitsGpuMemory(
   chunkContents: readonly StageContents[],
   gpuMemory: GpuMemory,
 ): boolean {
-  const { stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
-  for (let stage = 0; stage < schedule.stages; stage++) if (!stageFits(stageAt(stage))) return false;
+  const { fitsAt } = counting(inputs, schedule, chunkContents, gpuMemory);
+  for (let stage = 0; stage < schedule.stages; stage++) if (!fitsAt(stage)) return false;
   return true;
 }
 
@@ -69,7 +69,12 @@ function counting(
   schedule: Schedule,
   chunkContents: readonly StageContents[],
   gpuMemory: GpuMemory,
-): { readonly chunks: readonly ChunkMemory[]; readonly stageAt: (stage: number) => StageMemory } {
+): {
+  readonly chunks: readonly ChunkMemory[];
+  readonly stageAt: (stage: number) => StageMemory;
+  /** Whether the stage fits its GPU; of stages asked for in order. */
+  readonly fitsAt: (stage: number) => boolean;
+} {
   if (chunkContents.length !== schedule.stageOfChunk.length)
     throw new RangeError(`${chunkContents.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
   const whole = schedule.stageOfChunk.length === schedule.stages;
@@ -79,8 +84,18 @@ function counting(
   const contentsOfStages = joinStageContents(schedule.stages, schedule.stageOfChunk, chunkContents);
   const held = heldAlways(inputs);
   let last: { readonly memory: StageMemory; readonly held: HeldAlways } | null = null;
+  let fitting: { readonly stage: number; readonly held: HeldAlways } | null = null;
   return {
     chunks,
+    fitsAt: (stage) => {
+      const own = held(contentsOfStages[stage] ?? noContents);
+      if (fitting?.held !== own || !isAlike(schedule, chunks, gpuMemory, fitting.stage, stage)) {
+        const { peakBytes } = stageParts(schedule, stage, own, chunks);
+        if (!stageFits({ peakBytes, ...limitsOn(inputs, gpuCapacity(gpuMemory, stage)) })) return false;
+      }
+      fitting = { stage, held: own };
+      return true;
+    },
     stageAt: (stage) => {
       const own = held(contentsOfStages[stage] ?? noContents);
       const memory =
@@ -196,17 +211,13 @@ function stageMemory(
   inputs: MemoryInputs,
   schedule: Schedule,
   stage: number,
-  { contents, always, optimizerStep }: HeldAlways,
+  held: HeldAlways,
   chunks: readonly ChunkMemory[],
   gpuMemory: GpuMemory,
 ): StageMemory {
-  const peak = schedulePeak(schedule, stage, optimizerStep, chunks);
-  const { row, operation, alive, working } = peak;
-  const parts: Record<MemoryPart, number> = {
-    ...always,
-    ...livingBytes(alive, working),
-  };
-  const peakBytes = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+  const { contents, always } = held;
+  const { peak, parts, peakBytes } = stageParts(schedule, stage, held, chunks);
+  const { row, operation } = peak;
   const capacityBytes = gpuCapacity(gpuMemory, stage);
   const outsideBytes = nonAllocatorBytes(inputs);
   const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
@@ -229,6 +240,22 @@ function stageMemory(
     unitsInFlight: maximumUnitsInFlight(schedule, stage),
     hostBytes: activationsOnHost(schedule, chunks, stage),
   };
+}
+
+/** The peak of a stage, and the parts of memory that it adds up from. */
+function stageParts(
+  schedule: Schedule,
+  stage: number,
+  { always, optimizerStep }: HeldAlways,
+  chunks: readonly ChunkMemory[],
+): {
+  readonly peak: ReturnType<typeof schedulePeak>;
+  readonly parts: Readonly<Record<MemoryPart, number>>;
+  readonly peakBytes: number;
+} {
+  const peak = schedulePeak(schedule, stage, optimizerStep, chunks);
+  const parts: Record<MemoryPart, number> = { ...always, ...livingBytes(peak.alive, peak.working) };
+  return { peak, parts, peakBytes: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0) };
 }
 
 /** The peak of forwards and backwards, or what the optimizer's step holds, where that is more: at the end of the stage's last operation. */

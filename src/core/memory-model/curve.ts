@@ -59,22 +59,20 @@ export interface StagePeak {
   readonly bytes: number;
 }
 
-/** One operation of a walk. `alive` is what it finds, a forward's own tensors included, and is valid during the call. */
-interface Step {
-  readonly row: number;
-  readonly own: UnitMemory;
-  readonly moment: BusiestMoment;
-  readonly alive: AliveBytes;
-  /** In use during the operation, its busiest moment taken for all of it, and after it. */
-  readonly duringBytes: number;
-  readonly afterBytes: number;
-}
+/**
+ * Sees one operation of a walk; no object is made for each.
+ *
+ * @param alive what it finds, a forward's own tensors included; valid during the call.
+ * @param duringBytes in use during the operation, its busiest moment taken for all of it.
+ * @param afterBytes in use after it.
+ */
+type Visit = (row: number, own: UnitMemory, moment: BusiestMoment, alive: AliveBytes, duringBytes: number, afterBytes: number) => void;
 
 /**
  * Goes through the operations of one stage in order. They run one after the other, so what is alive depends only on the order; an
  * overlapped pair counts as its forward, then its backward, which is the most it can hold.
  */
-function walkStage(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number, visit: (step: Step) => void): void {
+function walkStage(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number, visit: Visit): void {
   const { units, rowStart, kind, chunk, unit } = schedule;
   const copied = copiedByRow(schedule, stage, (on, of) => chunks[on]?.alike[chunks[on].unitKinds[of] ?? 0]?.activations ?? 0);
   const alive = { activations: copied.lent, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
@@ -91,13 +89,13 @@ function walkStage(schedule: Schedule, chunks: readonly ChunkMemory[], stage: nu
       alive.logits += own.logits;
       const bytes = aliveBytes(alive);
       const duringBytes = bytes + (momentBytes(own.forward) - savedBytes(own));
-      visit({ row, own, moment: own.forward, alive, duringBytes, afterBytes: bytes });
+      visit(row, own, own.forward, alive, duringBytes, bytes);
       continue;
     }
     if (kind[row] === backwardWeight) {
       const bytes = aliveBytes(alive);
       const moment = own.backwardWeight;
-      visit({ row, own, moment, alive, duringBytes: bytes + moment.working, afterBytes: bytes - own.keptForWeights });
+      visit(row, own, moment, alive, bytes + moment.working, bytes - own.keptForWeights);
       alive.keptForWeights -= own.keptForWeights;
       continue;
     }
@@ -107,7 +105,7 @@ function walkStage(schedule: Schedule, chunks: readonly ChunkMemory[], stage: nu
     if (own.keyValueGradients > 0 && units[index + 1]?.microBatch !== units[index]?.microBatch)
       alive.keyValueGradients += sequenceGradients(memory, index, units[index]?.slice ?? 0);
     const others = aliveBytes(alive) - savedBytes(own);
-    visit({ row, own, moment, alive, duringBytes: others + momentBytes(moment), afterBytes: others - own.keyValueGradients + kept });
+    visit(row, own, moment, alive, others + momentBytes(moment), others - own.keyValueGradients + kept);
     alive.activations -= own.activations;
     alive.keysValues -= own.keysValues;
     alive.logits -= own.logits;
@@ -160,7 +158,7 @@ export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], st
   const at = { row: -1, own: null as UnitMemory | null, moment: null as BusiestMoment | null };
   const found = { ...nothingAlive };
   let bytes = 0;
-  walkStage(schedule, chunks, stage, ({ row, own, moment, alive, duringBytes }) => {
+  walkStage(schedule, chunks, stage, (row, own, moment, alive, duringBytes) => {
     if (duringBytes <= bytes) return;
     bytes = duringBytes;
     at.row = row;
@@ -218,7 +216,7 @@ export function liveCurve(timeline: Timeline, chunks: readonly ChunkMemory[], st
   const bytes = new Float64Array(2 * rows + 1);
   bytes[0] = staticBytes;
   let points = 1;
-  walkStage(timeline, chunks, stage, ({ row, duringBytes, afterBytes }) => {
+  walkStage(timeline, chunks, stage, (row, _own, _moment, _alive, duringBytes, afterBytes) => {
     timeMs[points] = startMs[row] ?? 0;
     bytes[points++] = staticBytes + duringBytes;
     if (kind[row] === operationKind.forward && afterBytes === duringBytes) return;
@@ -238,7 +236,7 @@ export function liveParts(timeline: Timeline, chunks: readonly ChunkMemory[], st
     for (const part of livingParts) parts[part][points] = living[part];
     points++;
   };
-  walkStage(timeline, chunks, stage, ({ row, own, moment, alive, duringBytes, afterBytes }) => {
+  walkStage(timeline, chunks, stage, (row, own, moment, alive, duringBytes, afterBytes) => {
     const kind = timeline.kind[row];
     put(aliveAt(alive, own, moment, kind), moment.working);
     if (kind === operationKind.forward && afterBytes === duringBytes) return;

@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../../errors';
 import { sentence } from '../../sentence';
 import type { Pipeline } from '../predict/pipeline';
-import { measure, type CandidateSpec, type Prediction } from '../predict/predict';
+import { measureWanted, type CandidateSpec, type Prediction } from '../predict/predict';
 
 /** Largest groups that a plan tries: in kFkB k micro-batches take k times the memory of one. */
 const mostInGroup = 16;
@@ -22,10 +22,11 @@ export function withBestGroup(pipeline: Pipeline, spec: CandidateSpec, signal?: 
   let best: { readonly spec: CandidateSpec; readonly measured: Prediction } | null = null;
   for (let size = 1; size <= Math.min(mostInGroup, scheme.length); size++) {
     const tried = inGroups(spec, size);
-    const measured = measure(pipeline, tried, signal);
     // Memory does not always grow with the group (GIS), so sizes after one that does not fit are tried too.
-    const isBetter =
-      best === null || (measured.fits && (!best.measured.fits || measured.iterationMs < best.measured.iterationMs * (1 - rounding)));
+    const isFirst = best === null;
+    const measured = measureWanted(pipeline, tried, ({ fits }) => isFirst || fits, signal);
+    if (measured === null) continue;
+    const isBetter = best?.measured.fits !== true || measured.iterationMs < best.measured.iterationMs * (1 - rounding);
     if (isBetter) best = { spec: tried, measured };
   }
   return best?.spec ?? spec;

@@ -6,12 +6,13 @@ import { countMemory } from '../../memory-model/count';
 import { hostMemory } from '../../partition/host-memory';
 import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
+import type { MemoryProfile } from '../../memory-model/profile';
 import { maximum, mean } from '../../numbers';
 import { roundingShare } from '../../schedules/simulate/gaps';
 import { busyTimes, idleTimes, withinStep } from '../../schedules/simulate/idle';
 import type { ScheduleKind } from '../../schedules/kind';
 import { scheduleKinds } from '../../schedules/registry';
-import { operationKind, type Timeline, type WorkUnit } from '../../schedules/schedule';
+import { operationKind, type Schedule, type Timeline, type WorkUnit } from '../../schedules/schedule';
 import { simulate, wholeBackward } from '../../schedules/simulate/simulate';
 import type { Durations, Transfers } from '../../schedules/simulate/transfers';
 import type { Scheme } from '../../domain/scheme';
@@ -92,6 +93,19 @@ export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: Cancel
   return simulateBestOrder(pipeline, spec, signal).measured;
 }
 
+/** Whether a step in this memory is worth simulating. */
+export type IsWanted = (memory: { readonly peakBytes: number; readonly fits: boolean }) => boolean;
+
+/**
+ * As `measure`; null where the memory of a schedule is known before its times, since its order does not depend on them, and is not wanted.
+ */
+export function measureWanted(pipeline: Pipeline, spec: CandidateSpec, isWanted: IsWanted, signal?: CancelSignal): Prediction | null {
+  if (spec.kind.planned) return measure(pipeline, spec, signal);
+  const counted = countOrder(pipeline, spec, spec.kind, signal);
+  const wanted = isWanted({ peakBytes: candidatePeakBytes(counted), fits: counted.fits });
+  return wanted ? simulateOrder(pipeline, spec, counted, signal).measured : null;
+}
+
 interface SimulatedStep {
   readonly measured: Prediction;
   readonly timeline: Timeline;
@@ -102,15 +116,16 @@ interface SimulatedStep {
 /** The step of a candidate by the order of its schedule; of a planned one, by the best of that and the fixed orders like it. */
 function simulateBestOrder(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): SimulatedStep {
   const { kind } = spec;
-  const chunks = pipeline.chunksOn(kind);
-  const own = simulateOrder(pipeline, spec, chunks, kind, signal);
+  const own = simulateOrder(pipeline, spec, countOrder(pipeline, spec, kind, signal), signal);
   // fixed orders ignore maxPendingBackward: only GPU memory limits them
   if (!kind.planned || pipeline.inputs.training.maxPendingBackward !== undefined) return own;
   let best = own;
   for (const order of fixedKindsLike(kind)) {
     try {
-      const other = simulateOrder(pipeline, spec, chunks, order, signal);
-      if (other.measured.fits && (!best.measured.fits || isBetter(other, best))) best = other;
+      const counted = countOrder(pipeline, spec, order, signal);
+      if (!counted.fits) continue;
+      const other = simulateOrder(pipeline, spec, counted, signal);
+      if (!best.measured.fits || isBetter(other, best)) best = other;
     } catch (error) {
       if (!isUnmet(error)) throw error;
     }
@@ -145,17 +160,37 @@ function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readon
 
 /** Ms of a step of a schedule whose order is fixed, without its memory; null where the schedule cannot run. @throws CancelledError. */
 export function stepMs(pipeline: Pipeline, { kind, scheme }: Pick<CandidateSpec, 'kind' | 'scheme'>, signal?: CancelSignal): number | null {
-  return unlessUnmet(() => timeOrder(pipeline, pipeline.chunksOn(kind), kind, scheme, signal).times.iterationMs);
+  return unlessUnmet(
+    () => timeOrder(pipeline, makeOrder(pipeline, pipeline.chunksOn(kind), kind, scheme, signal), signal).times.iterationMs,
+  );
 }
 
-/** Makes the order of a kind on the chunks of a schedule, which keeps its name, and times it. */
-function timeOrder(pipeline: Pipeline, on: PipelineChunks, order: ScheduleKind, scheme: Scheme, signal: CancelSignal | undefined) {
-  const kind = { ...on.kind, ...order };
-  const chunks = { ...on, kind };
-  const schedule = {
-    ...scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) }),
-    name: on.kind.name,
-  };
+/** An order on chunks whose schedule it is of. */
+interface MadeOrder {
+  readonly chunks: PipelineChunks;
+  readonly schedule: Schedule;
+}
+
+interface CountedOrder extends MadeOrder {
+  readonly memory: MemoryProfile;
+  readonly fits: boolean;
+}
+
+/** Makes the order of a kind on the chunks of a schedule, which keeps its name. */
+function makeOrder(
+  pipeline: Pipeline,
+  on: PipelineChunks,
+  order: ScheduleKind,
+  scheme: Scheme,
+  signal: CancelSignal | undefined,
+): MadeOrder {
+  const chunks = { ...on, kind: { ...on.kind, ...order } };
+  const made = scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) });
+  return { chunks, schedule: { ...made, name: on.kind.name } };
+}
+
+function timeOrder(pipeline: Pipeline, { chunks, schedule }: MadeOrder, signal: CancelSignal | undefined) {
+  const { kind } = chunks;
   const own = passDurations(chunks, schedule.units);
   const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
   const transfers = { ...scheduleTransfers(pipeline, schedule), ...copyTimes(pipeline, chunks, schedule) };
@@ -167,7 +202,7 @@ function timeOrder(pipeline: Pipeline, on: PipelineChunks, order: ScheduleKind, 
   const after = afterwards(pipeline, chunks, timeline);
   const iterationMs = pipelineMs + after.gradientExchangeMs + after.optimizerMs;
   const times = { iterationMs, pipelineMs, ...after, bubbleRate: bubbleOfStep(busyMs, pipelineMs, iterationMs), busyMs };
-  return { schedule, durations, transfers, timeline, times };
+  return { durations, transfers, timeline, times };
 }
 
 /** Idle time of the stages in the pipeline part, their mean, as a share of the step; what rounding leaves of none is none. */
@@ -176,17 +211,20 @@ function bubbleOfStep(busyMs: Float64Array, pipelineMs: number, iterationMs: num
   return share > roundingShare ? share : 0;
 }
 
-function simulateOrder(
-  pipeline: Pipeline,
-  spec: CandidateSpec,
-  chunks: PipelineChunks,
-  order: ScheduleKind,
-  signal: CancelSignal | undefined,
-): SimulatedStep {
-  const { schedule, durations, transfers, timeline, times } = timeOrder(pipeline, chunks, order, spec.scheme, signal);
-  const { iterationMs } = times;
+/** Makes an order and counts its memory, which depends on nothing else. */
+function countOrder(pipeline: Pipeline, spec: CandidateSpec, order: ScheduleKind, signal: CancelSignal | undefined): CountedOrder {
+  const on = pipeline.chunksOn(spec.kind);
+  const made = makeOrder(pipeline, on, order, spec.scheme, signal);
   throwIfCancelled(signal);
-  const memory = countMemory(chunks.inputs, schedule, chunks.chunkContents, pipeline.gpuMemory);
+  const memory = countMemory(on.inputs, made.schedule, on.chunkContents, pipeline.gpuMemory);
+  return { ...made, memory, fits: fitsMemory(memory) };
+}
+
+function simulateOrder(pipeline: Pipeline, spec: CandidateSpec, counted: CountedOrder, signal: CancelSignal | undefined): SimulatedStep {
+  const { memory, fits } = counted;
+  throwIfCancelled(signal);
+  const { durations, transfers, timeline, times } = timeOrder(pipeline, counted, signal);
+  const { iterationMs } = times;
   const { training } = pipeline.inputs;
   const { id, name, kind, scheme, certificate } = spec;
   const measured: Prediction = {
@@ -200,7 +238,7 @@ function simulateOrder(
     tokensPerSecond: (training.globalBatch * sequenceTokens(training) * 1e3) / iterationMs,
     mfu: (pipeline.stepFlops * 1e3) / iterationMs / pipeline.peakFlops,
     memory,
-    fits: fitsMemory(memory),
+    fits,
     tight: memoryVerdict(memory).tight,
   };
   return { measured, timeline, durations, transfers };
