@@ -2,6 +2,7 @@ import type { LauncherReader } from '../core/run/facts';
 import type { ConfigFormat, LauncherFormat } from '../core/run/config-format';
 import { sliceExports } from '../core/export/slices/registry';
 import { newFileLaunchers } from '../core/export/launchers/new-file-launchers';
+import type { PlanRequest } from '../core/domain/request';
 import type { Plan } from '../core/planner/plan';
 import type { PrintedFinding } from './answer';
 import type { ExportedFile, OwnFormat } from './export-writers';
@@ -17,6 +18,8 @@ interface ExportFormat {
    * @throws ExpectedError where this plan cannot be written so.
    */
   readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Promise<ExportedFile>;
+  /** Refuses a run of which no plan can be written so, before any is made. */
+  readonly requirePlannable?: (request: PlanRequest) => Promise<void>;
   /** Whose file it is; absent: it belongs to no launcher. */
   readonly launcher?: LauncherFormat;
   /** Files that `--into` takes for it; empty: none. */
@@ -46,9 +49,14 @@ const exportFormats: ReadonlyMap<string, ExportFormat> = new Map([
     },
   ]),
   ...Object.entries(ownFormats).map(([id, description]): [string, ExportFormat] => [id, ownFormat(id as OwnFormat, description)]),
-  ...sliceExports.map(({ id, description }): [string, ExportFormat] => [
+  ...sliceExports.map(({ id, description, requirePlannable }): [string, ExportFormat] => [
     id,
-    { description, create: async (plan, _, shell) => (await import('./export-writers')).sliceFile(id, plan, shell), into: [] },
+    {
+      description,
+      ...(requirePlannable && { requirePlannable }),
+      create: async (plan, _, shell) => (await import('./export-writers')).sliceFile(id, plan, shell),
+      into: [],
+    },
   ]),
 ]);
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Script } from 'node:vm';
-import { own } from '../core/records';
+import { isRecord, own } from '../core/records';
 import { cacheFile, readCodeCache, sourceDigest, writeCodeCache, type CachedCode } from './code-cache';
 
 /*
@@ -51,9 +51,10 @@ export function openParts(folder: string, use: string): Parts {
     if (known !== undefined) return known.exports;
     const run = name.startsWith('./') ? find(name) : undefined;
     if (run === undefined) return external(name) as unknown;
-    const module = { exports: {} };
+    const module: { exports: unknown } = { exports: {} };
     loaded.set(name, module);
-    run(module.exports, load, module, folder);
+    run(module.exports as object, load, module, folder);
+    module.exports = asValues(module.exports);
     return module.exports;
   };
   return {
@@ -69,6 +70,17 @@ export function openParts(folder: string, use: string): Parts {
       });
     },
   };
+}
+
+/**
+ * The exports of a module that has run, as plain values: esbuild's are getters that ask getters, which inner loops of one module that call
+ * another one's functions pay for at each call. As they are where one has no value yet: of modules that wait for each other.
+ */
+function asValues(exports: unknown): unknown {
+  if (!isRecord(exports) || exports['__esModule'] !== true) return exports;
+  const values = { ...exports };
+  if (Object.values(values).includes(undefined)) return exports;
+  return Object.defineProperty(values, '__esModule', { value: true });
 }
 
 function openTable(filename: string, kept: CachedCode | undefined): Table {

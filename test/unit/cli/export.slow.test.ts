@@ -19,6 +19,8 @@ describe('terapipe export', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'terapipe-export-'));
   const plan = path.join(folder, 'configs/pipeline/terapipe.json');
   const script = path.join(folder, 'train.sh');
+  /** Progress of all commands so far. */
+  const steps: string[] = [];
   let shell: LauncherReader;
 
   before(async () => {
@@ -36,7 +38,7 @@ describe('terapipe export', () => {
       out: (text: string) => out.push(text),
       err: (text: string) => err.push(text),
       progress: () => undefined,
-      status: () => undefined,
+      status: (line: string) => steps.push(line),
       clock: () => 0,
       now: () => '2026-01-01T00:00:00Z',
       signal: new AbortController().signal,
@@ -54,6 +56,27 @@ describe('terapipe export', () => {
   const fresh = (): void => {
     writeFileSync(script, original);
   };
+
+  it('refuses what no plan of a run could be, before it makes one', async () => {
+    const mixed = path.join(import.meta.dirname, '../../../media/samples/llama3-70b-mixed/terapipe.json');
+    const from = steps.length;
+    for (const runtime of ['seq1f1b', 'seq1f1b-core']) {
+      const { err, exitCode } = await run(
+        'export',
+        mixed,
+        '--to',
+        runtime,
+        '--set',
+        'training.globalBatch=128000',
+        '--set',
+        'model.ffn=21824',
+      );
+      assert.deepEqual([exitCode, steps.slice(from)], [2, []]);
+      assert.match(err, /does not run this plan: it needs several kinds of nodes; plan one kind of nodes/);
+    }
+    assert.equal((await run('export', plan, '--to', 'megatron')).exitCode, 0);
+    assert.ok(steps.length > from);
+  });
 
   it('prints a new file, and on standard error what it cannot express', async () => {
     const { out, err, exitCode } = await run('export', plan, '--to', 'megatron', '--set', 'schedule=TeraPipe');

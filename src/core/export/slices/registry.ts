@@ -14,6 +14,10 @@ function scriptFor(runtime: SliceRuntime): SliceExport {
     description: `slices for ${runtime.name}`,
     hardware: runtime.hardware?.name ?? null,
     language: 'shellscript',
+    // of other hardware the shortest slice is named, which a plan has
+    ...(runtime.hardware === null
+      ? { requirePlannable: async (request) => (await import('./runs')).requirePlannable(request, runtime) }
+      : {}),
     write: async (plan, shell) => (await import('./runtime-script')).runtimeScript(plan, runtime, shell),
   };
 }

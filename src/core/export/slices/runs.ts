@@ -228,21 +228,41 @@ function computedWidth(hidden: number): number {
   return Math.floor((4 * hidden * 2) / 3 / 64) * 64;
 }
 
-/** @throws ExpectedError `export-slices`. */
-function requireRunnable(request: PlanRequest, { name, limits, lines = {} }: SliceRuntime): void {
-  const { model, training, layout, cluster, costTable } = request;
-  const refusalBy = limitRefusals(request);
-  requireUnbroken(name, [
-    ...limits.flatMap((limit): readonly Refusal[] => {
-      if (limit === 'micro-batch') return [];
-      const [isBroken, what, ...remedy] = refusalBy[limit];
-      const line = lines[limit];
-      return [[isBroken, line === undefined ? what : sentence`${what} (${line})`, ...remedy]];
-    }),
-    [layout.pipeline === 1, sentence`it has one stage`, sentence`plan two stages or more`],
-    [layout.virtualStages > 1, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`],
+/** Limits on the model, which no plan changes. */
+const modelLimits: readonly SliceLimit[] = ['experts', 'latent', 'tied', 'gated-width'];
+
+/** Refuses a run of which the runtime runs no plan, before any is made. @throws ExpectedError `export-slices`. */
+export function requirePlannable(request: PlanRequest, runtime: SliceRuntime): void {
+  const ofModel = runtime.limits.filter((limit) => modelLimits.includes(limit));
+  requireUnbroken(runtime.name, [...refusalsOfLimits(request, runtime, ofModel), ...wholeRefusals(request)]);
+}
+
+function wholeRefusals({ model, cluster }: PlanRequest): readonly Refusal[] {
+  return [
     [model.stacks !== undefined, sentence`its model has an encoder`, sentence`plan whole sequences`],
     [cluster.groups !== undefined, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],
+  ];
+}
+
+/** What some limits refuse, with the line of the runtime that does. */
+function refusalsOfLimits(request: PlanRequest, { lines = {} }: SliceRuntime, limits: readonly SliceLimit[]): readonly Refusal[] {
+  const refusalBy = limitRefusals(request);
+  return limits.flatMap((limit): readonly Refusal[] => {
+    if (limit === 'micro-batch') return [];
+    const [isBroken, what, ...remedy] = refusalBy[limit];
+    const line = lines[limit];
+    return [[isBroken, line === undefined ? what : sentence`${what} (${line})`, ...remedy]];
+  });
+}
+
+/** @throws ExpectedError `export-slices`. */
+function requireRunnable(request: PlanRequest, runtime: SliceRuntime): void {
+  const { training, layout, costTable } = request;
+  requireUnbroken(runtime.name, [
+    ...refusalsOfLimits(request, runtime, runtime.limits),
+    [layout.pipeline === 1, sentence`it has one stage`, sentence`plan two stages or more`],
+    [layout.virtualStages > 1, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`],
+    ...wholeRefusals(request),
     [
       costTable !== null && training.microBatch > 1,
       sentence`its measured times are of one sequence at a time`,
