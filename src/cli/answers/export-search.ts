@@ -3,6 +3,8 @@ import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layo
 import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
+import { requireModel } from '../../core/export/slices/runs';
+import { toTrainedModel } from '../../core/run/written-model';
 import { slicedRun } from '../../core/export/slices/searched-run';
 import { findSliceRuntime } from '../../core/slice-runtimes/registry';
 import { ExpectedError } from '../../core/errors';
@@ -119,7 +121,10 @@ export async function bestFile(
 /** A run of which no file names a runtime, as the launcher of a new file runs it; others as they are. */
 function runFor(run: Run, to: string | null): Run {
   const sliced = findSliceRuntime(to ?? '');
-  if (sliced !== undefined) return slicedRun(run, sliced);
+  if (sliced !== undefined) {
+    requireModel(toTrainedModel(run), sliced);
+    return slicedRun(run, sliced);
+  }
   const format = to === null ? undefined : exportFormatNamed(to).launcher;
   if (format === undefined || namesRuntime(run)) return run;
   const { traits, capabilities } = launchers[format];

@@ -20,6 +20,7 @@ import {
   type PredictedSplit,
 } from '../../planner/candidates/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
+import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { isRecomputed } from '../../domain/recompute';
 import type { Scheme, SequenceSplit } from '../../domain/scheme';
@@ -202,19 +203,25 @@ function planned(plan: Plan, request: PlanRequest, split: SequenceSplit): { read
 
 /** What each limit refuses. For `micro-batch` one sequence is planned instead. */
 function limitRefusals({ model, training, layout }: PlanRequest): Readonly<Record<Exclude<SliceLimit, 'micro-batch'>, Refusal>> {
-  const gatedFfn = computedWidth(model.hidden);
   return {
+    ...modelRefusals(model),
     context: [layout.context > 1, sentence`it has context parallelism`],
     recompute: [training.recompute !== 'none', sentence`it recomputes activations`],
     'core-recompute': [isRecomputed(training, 'core_attn'), sentence`it recomputes the attention core`],
-    experts: [model.experts !== null, sentence`its model has experts`],
-    latent: [(model.latent ?? null) !== null, sentence`its model has latent attention`],
-    tied: [model.tiedEmbeddings && model.vocab > 0, sentence`it ties embedding and head`],
     unfused: [
       training.attention !== 'flash',
       sentence`its attention is unfused, and slices need FlashAttention`,
       sentence`set training.attention to "flash"`,
     ],
+  };
+}
+
+function modelRefusals(model: ModelSpec): Readonly<Record<(typeof modelLimits)[number], Refusal>> {
+  const gatedFfn = computedWidth(model.hidden);
+  return {
+    experts: [model.experts !== null, sentence`its model has experts`],
+    latent: [(model.latent ?? null) !== null, sentence`its model has latent attention`],
+    tied: [model.tiedEmbeddings && model.vocab > 0, sentence`it ties embedding and head`],
     'gated-width': [
       model.gatedMlp && model.ffn !== gatedFfn,
       sentence`its gated feed-forward is ${formatCount(model.ffn)} wide, and this runtime makes any of this hidden size ${formatCount(gatedFfn)} wide`,
@@ -229,11 +236,25 @@ function computedWidth(hidden: number): number {
 }
 
 /** Limits on the model, which no plan changes. */
-const modelLimits: readonly SliceLimit[] = ['experts', 'latent', 'tied', 'gated-width'];
+const modelLimits = ['experts', 'latent', 'tied', 'gated-width'] as const satisfies readonly SliceLimit[];
+
+/** Refuses a model that a runtime cannot hold, before layouts are searched for it. @throws ExpectedError `export-slices`. */
+export function requireModel(model: ModelSpec, { name, limits, lines }: SliceRuntime): void {
+  const refusalBy = modelRefusals(model);
+  requireUnbroken(
+    name,
+    modelLimits.filter((limit) => limits.includes(limit)).map((limit) => located(refusalBy[limit], lines?.[limit])),
+  );
+}
+
+/** A refusal with the place in the source of the runtime. */
+function located([isBroken, what, ...remedy]: Refusal, line: string | undefined): Refusal {
+  return [isBroken, line === undefined ? what : sentence`${what} (${line})`, ...remedy];
+}
 
 /** Refuses a run of which the runtime runs no plan, before any is made. @throws ExpectedError `export-slices`. */
 export function requirePlannable(request: PlanRequest, runtime: SliceRuntime): void {
-  const ofModel = runtime.limits.filter((limit) => modelLimits.includes(limit));
+  const ofModel = modelLimits.filter((limit) => runtime.limits.includes(limit));
   requireUnbroken(runtime.name, [...refusalsOfLimits(request, runtime, ofModel), ...wholeRefusals(request)]);
 }
 
@@ -247,12 +268,7 @@ function wholeRefusals({ model, cluster }: PlanRequest): readonly Refusal[] {
 /** What some limits refuse, with the line of the runtime that does. */
 function refusalsOfLimits(request: PlanRequest, { lines = {} }: SliceRuntime, limits: readonly SliceLimit[]): readonly Refusal[] {
   const refusalBy = limitRefusals(request);
-  return limits.flatMap((limit): readonly Refusal[] => {
-    if (limit === 'micro-batch') return [];
-    const [isBroken, what, ...remedy] = refusalBy[limit];
-    const line = lines[limit];
-    return [[isBroken, line === undefined ? what : sentence`${what} (${line})`, ...remedy]];
-  });
+  return limits.flatMap((limit) => (limit === 'micro-batch' ? [] : [located(refusalBy[limit], lines[limit])]));
 }
 
 /** @throws ExpectedError `export-slices`. */

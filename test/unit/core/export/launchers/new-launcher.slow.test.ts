@@ -87,7 +87,9 @@ describe('a new launcher file', () => {
   });
 
   it('of TorchTitan names the version that it is for', () => {
-    assert.match(newLauncher(planWith({}), writerOf('torchtitan')).text, /^# For TorchTitan 0\.2\.2, the last version that reads TOML\.$/m);
+    const { text } = newLauncher(planWith({}), writerOf('torchtitan'));
+    assert.match(text, /^# For TorchTitan 0\.2\.2, the last version that reads TOML\.$/m);
+    assert.match(text, /^# What no plan knows, with TorchTitan's defaults: .*training\.dataset \(c4_test\), training\.steps \(10000\)/m);
   });
 
   it('of DeepSpeed keeps the optimizer on the host, and how much is copied at a time', () => {
