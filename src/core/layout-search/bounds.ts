@@ -12,6 +12,7 @@ import {
   roomBound,
   type Room,
   type ChunkTimes,
+  type InFlight,
   type Orders,
   type StageOrder,
 } from './order-bounds';
@@ -27,7 +28,7 @@ import {
 import type { CandidateGroup } from './candidate-group';
 import { givenScheme } from './schedules';
 import type { GridTimes } from './solved-slices';
-import { maximum, minimum, sum } from '../numbers';
+import { maximum, sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
 import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint, type SharedContents } from './known'; // prettier-ignore
@@ -247,13 +248,11 @@ function solvedBoundMs(known: KnownBounds, stages: readonly GridTimes[], firstMs
   return most;
 }
 
-/** Orders that are worth reading: of schedules without a bound of their own, and for what virtual stages hold. */
+/** Orders that are worth reading: of schedules without a bound of their own. */
 function ordersFor({ orders }: BoundInputs, point: SearchPoint): Orders | null {
   const { schedule, layout } = point;
   const kind = scheduleOn(schedule, layout);
-  return kind.bound === 'order' || kind.bound === 'interleaved'
-    ? orders(kind, layout.pipeline, kind.chunks, groupMicroBatches(point))
-    : null;
+  return kind.bound === 'order' ? orders(kind, layout.pipeline, kind.chunks, groupMicroBatches(point)) : null;
 }
 
 function pipelineBoundMs(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds, orders: Orders | null): number {
@@ -362,7 +361,7 @@ function peakBound(
     if (shape === undefined) continue;
     const own = isUnknown ? [] : chunks === stages ? [shape] : chunks.filter((_, index) => stageOfChunk[index] === stage);
     const held = heldBytes(group, stage, own, known, orders?.byStage.get(stage));
-    peak = Math.max(peak, known.staticBytes(group, shape) + Math.max(held, known.stepBytes(group, shape)));
+    peak = Math.max(peak, known.staticBytes(group, shape) + held);
   }
   return peak;
 }
@@ -381,36 +380,18 @@ function heldBytes(
   order: StageOrder | undefined,
 ): number {
   const saved = own.map((chunk) => known.savedBytes(group, chunk));
-  const { forward, backward } = leastPassBytes(group, own, known);
   if (order !== undefined) {
     const kept = own.map((chunk) => known.keptBytes(group, chunk));
-    const sum = (counts: Uint32Array, each: readonly number[]): number =>
-      each.reduce((bytes, own, place) => bytes + (counts[place] ?? 0) * own, 0);
-    const bytes = order.held.map(({ alive, waiting }) => sum(alive, saved) + sum(waiting, kept));
-    const [mostAlive] = order.held;
-    // most are alive from a forward on until a backward, which finds them all, and maybe less that waits for weight gradients
-    return Math.max(maximum(bytes), (bytes[0] ?? 0) + forward, mostAlive === undefined ? 0 : sum(mostAlive.alive, saved) + backward);
+    const bytes = ({ alive, waiting }: InFlight): number =>
+      own.reduce((sum, _, place) => sum + (alive[place] ?? 0) * (saved[place] ?? 0) + (waiting[place] ?? 0) * (kept[place] ?? 0), 0);
+    return maximum(order.held.map(bytes));
   }
   const slices = slicesInFlight(group)(stage);
   const whole = Math.floor(slices / group.slices);
   // Which slices have begun is not known where they are solved for.
   const begun = group.solved === true ? 0 : slices - whole * group.slices;
   const ofBegun = begun === 0 ? 0 : own.reduce((sum, chunk) => sum + (known.savedSlices(group, chunk)[begun] ?? 0), 0);
-  return whole * saved.reduce((sum, bytes) => sum + bytes, 0) + ofBegun + (whole > 0 ? Math.max(forward, backward) : 0);
-}
-
-/**
- * What the last forward before the most are in flight, and the first backward after it, take at least beyond what is saved. Nothing where
- * sequences are cut, or saved tensors leave the GPU in between.
- */
-function leastPassBytes(group: CandidateGroup, own: readonly StageContents[], known: KnownBounds): { forward: number; backward: number } {
-  const isKnown = group.slices === 1 && own.length > 0 && scheduleOn(group.schedule, group.layout).copies === undefined;
-  if (!isKnown) return { forward: 0, backward: 0 };
-  const passes = own.map((chunk) => known.passBytes(group, chunk));
-  return {
-    forward: Math.max(0, minimum(passes.map(({ forward }) => forward))),
-    backward: Math.max(0, minimum(passes.map(({ backward }) => backward))),
-  };
+  return whole * saved.reduce((sum, bytes) => sum + bytes, 0) + ofBegun;
 }
 
 /** What the limit of a layout depends on. */

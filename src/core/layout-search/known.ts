@@ -8,8 +8,7 @@ import { joinStageContents } from '../memory-model/count';
 import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import { savedBytes } from '../memory-model/activation-memory';
 import { keptForWeights } from '../memory-model/split-backward';
-import { optimizerStepBytes, staticBytes, totalBytes } from '../memory-model/static';
-import { momentBytes, unitMemory } from '../memory-model/chunk-memory';
+import { staticBytes, totalBytes } from '../memory-model/static';
 import { layerGroups, layersByKind, partOfModel } from '../model/layers';
 import { placeChunks } from '../schedules/registry';
 import type { WorkUnit } from '../schedules/schedule';
@@ -38,12 +37,6 @@ export interface SharedContents {
   readonly share: number;
 }
 
-/** Bytes of a forward, and of a backward or an input gradient, at their busiest, less what is saved for their micro-batch. */
-interface PassBytes {
-  readonly forward: number;
-  readonly backward: number;
-}
-
 /** What is computed once for all candidate groups that share it. */
 export interface KnownBounds {
   /** `share`: layers over those of a stage on average, for measured times of such a stage; 1 elsewhere. */
@@ -66,10 +59,6 @@ export interface KnownBounds {
   readonly savedSlices: (group: CandidateGroup, contents: StageContents) => Float64Array;
   /** For all of them. */
   readonly savedBytes: (group: CandidateGroup, contents: StageContents) => number;
-  /** Beyond what a stage always holds, in the optimizer's step. */
-  readonly stepBytes: (group: KeyedGroup, contents: StageContents) => number;
-  /** Of passes of one whole micro-batch: what they take at their busiest beyond what is saved for it. */
-  readonly passBytes: (group: CandidateGroup, contents: StageContents) => PassBytes;
   /** Kept for one micro-batch from its input gradient to its weight gradient. */
   readonly keptBytes: (group: CandidateGroup, contents: StageContents) => number;
   readonly shapes: (stageLayers: StageLayers) => StageContents[];
@@ -171,21 +160,6 @@ export function createKnownBounds(request: PlanRequest): KnownBounds {
       (group, contents) => totalBytes(staticBytes(toCostInputs(request, group), contents)),
       ({ keys }) => keys.holding,
     ),
-    stepBytes: byGroupAndShape(
-      (group, contents) => optimizerStepBytes(toCostInputs(request, group), contents),
-      ({ keys }) => keys.holding,
-    ),
-    passBytes: byGroupAndShape((group: CandidateGroup, contents) => {
-      const { activations, keysValues, logits, forward, backward, backwardInput } = unitMemory(
-        toCostInputs(request, group),
-        contents,
-        wholeUnit(group),
-        false,
-        1,
-      );
-      const saved = activations + keysValues + logits;
-      return { forward: momentBytes(forward) - saved, backward: Math.min(momentBytes(backward), momentBytes(backwardInput)) - saved };
-    }, sliced),
     savedSlices,
     savedBytes: (group, contents) => savedSlices(group, contents).at(-1) ?? 0,
     keptBytes: byGroupAndShape((group: CandidateGroup, contents) => {
@@ -349,10 +323,6 @@ function solvedGridTimes(request: PlanRequest, { training }: CandidateGroup, cos
 }
 
 const noUnit: WorkUnit = { microBatch: 0, slice: 0, batch: 0, tokens: 0, context: 0 };
-
-function wholeUnit({ training }: CandidateGroup): WorkUnit {
-  return { ...noUnit, batch: training.microBatch, tokens: training.sequenceLength };
-}
 
 /** The slices of a micro-batch. */
 function microBatchUnits(request: PlanRequest, group: CandidateGroup): WorkUnit[] {
