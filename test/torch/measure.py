@@ -47,15 +47,15 @@ _plans: dict[str, tuple[str, dict[str, Any] | None]] = {
 @dataclass(frozen=True)
 class Row:
     """
-    Times in ms, medians of all rounds. `noise`: half of what the middle half of the steps of all runs spread; `error`:
-    median over the rounds of predicted over measured, less 1; `waited`: wall over processor time of its passes, median.
+    Times in ms, medians of all rounds. `noise`: half of what the middle half of the steps of all runs spread; `errors`:
+    predicted over measured of each round, less 1; `waited`: wall over processor time of its passes, median.
     """
 
     name: str
     predicted: float
     measured: float
     noise: float
-    error: float
+    errors: list[float]
     waited: float
 
 
@@ -122,8 +122,8 @@ def _row(name: str, runs: list[Run], factors: list[float]) -> Row:
     passes = [each for run in runs for each in run.events if each["cat"] == "pass"]
     waited = statistics.median(each["dur"] / 1e3 / max(each["args"]["cpuMs"], 1e-6) for each in passes)
     predicted = statistics.median(run.predicted for run in runs)
-    error = statistics.median(run.predicted / statistics.median(run.steps()) - 1 for run in runs)
-    return Row(name, predicted, statistics.median(steps), (high - low) / 2, error, waited)
+    errors = [run.predicted / statistics.median(run.steps()) - 1 for run in runs]
+    return Row(name, predicted, statistics.median(steps), (high - low) / 2, errors, waited)
 
 
 def _step_ms(events: list[dict[str, Any]]) -> float:
@@ -132,13 +132,13 @@ def _step_ms(events: list[dict[str, Any]]) -> float:
 
 def _line(row: Row) -> str:
     times = f"predicted {row.predicted:7.1f} ms, measured {row.measured:7.1f} (+-{row.noise:.1f})"
-    return f"{row.name:22} {times}, error {row.error:+6.1%}, wall over processor {row.waited:.2f}"
+    return f"{row.name:22} {times}, error {statistics.median(row.errors):+6.1%}, wall over processor {row.waited:.2f}"
 
 
 def _report(rows: list[Row], limit: float | None) -> int:
     apart = [(a, b) for a, b in itertools.combinations(rows, 2) if abs(a.measured - b.measured) > a.noise + b.noise]
     wrong = [(a, b) for a, b in apart if (a.measured < b.measured) != (a.predicted < b.predicted)]
-    mean = statistics.mean(abs(row.error) for row in rows)
+    mean = statistics.mean(abs(error) for row in rows for error in row.errors)
     waited = statistics.median(row.waited for row in rows)
     print(f"mean error {mean:.1%}; order right in {len(apart) - len(wrong)} of {len(apart)} pairs that differ by more than noise")
     for a, b in wrong:

@@ -32,6 +32,7 @@ import { maximum, sum } from '../numbers';
 import { limitsOn } from '../memory-model/reserved';
 
 import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type CutShapes, type KeyedGroup, type KnownBounds, type SearchPoint, type SharedContents } from './known'; // prettier-ignore
+import { mapAlike } from './map-alike';
 
 /** What no cut of a candidate group, or no run of a point, goes below. */
 export interface Bound {
@@ -318,16 +319,6 @@ function orderRoom(request: PlanRequest, point: SearchPoint, { stages, chunks }:
 /** One micro-batch on each chunk; measured times of a stage in proportion to its layers. */
 function timesOfChunks(request: PlanRequest, point: SearchPoint, shapes: CutShapes, known: KnownBounds): StageTimes[] {
   return mapAlike(shapes.chunks, (contents) => known.times(point, contents, shareOfChunk(request, point, contents)));
-}
-
-/** Maps values, those that are one object after another once. */
-function mapAlike<T, R>(values: readonly T[], map: (value: T) => R): R[] {
-  const mapped: R[] = [];
-  values.forEach((value, index) => {
-    const before = mapped.at(-1);
-    mapped.push(before !== undefined && value === values[index - 1] ? before : map(value));
-  });
-  return mapped;
 }
 
 function shareOfChunk({ costTable, model }: PlanRequest, { layout }: SearchPoint, contents: StageContents): number {

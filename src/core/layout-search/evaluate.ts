@@ -6,7 +6,7 @@ import { idBySchedule, candidatePeakBytes } from '../planner/plan';
 import { withBestGroup } from '../planner/candidates/micro-batch-groups';
 import { keepGraphs } from '../planner/candidates/makespan-problem';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
-import { measureWanted, type IsWanted, type Prediction } from '../planner/predict/predict';
+import { measureWanted, type MemoryFilter, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
 import { isUnmet, scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
 import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type KnownBounds, type SearchPoint } from './known';
@@ -39,7 +39,7 @@ export interface Evaluator extends Bounds {
    */
   readonly evaluate: (
     point: SearchPoint,
-    limits?: { readonly belowMs?: number; readonly isWanted?: IsWanted | undefined; readonly signal?: CancelSignal | undefined },
+    limits?: { readonly belowMs?: number; readonly isWanted?: MemoryFilter | undefined; readonly signal?: CancelSignal | undefined },
   ) => Predicted | 'too-large' | 'unmet' | 'slower' | 'unwanted';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
@@ -68,7 +68,7 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
       measured: isTable,
     });
   const measured = new WeakMap<SearchPoint, Prediction>();
-  const wanted = (point: SearchPoint, scheme: Scheme, isWanted: IsWanted | undefined, signal?: CancelSignal): Prediction | null => {
+  const wanted = (point: SearchPoint, scheme: Scheme, isWanted: MemoryFilter | undefined, signal?: CancelSignal): Prediction | null => {
     const kind = scheduleOn(point.schedule, point.layout);
     const spec = { id: idBySchedule[point.schedule], name: groupName(point), kind, scheme, certificate: null };
     const on = pipeline(point);

@@ -5,7 +5,7 @@ import { paretoFront } from './best-first';
 import { cutsFor } from './cuts';
 import { nearlyFits, type Bound } from './bounds';
 import { createEvaluator, type Evaluator, type Predicted } from './evaluate';
-import type { IsWanted } from '../planner/predict/predict';
+import type { MemoryFilter } from '../planner/predict/predict';
 import type { SearchPoint } from './known';
 import { hasOnlyFixedOrders, hasSliceBounds, searchPhases, type SchedulePhase } from './schedules';
 import { candidateGroups, nothingToSearch, withSolvedSlices, type Skipping } from './space';
@@ -134,7 +134,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     return true;
   };
   const timed = timing(evaluator, excluded, bestOnly);
-  const limitsOf = limiting(kept, budget, timed, options);
+  const wantedLimits = limiting(kept, budget, timed, options);
   const enter = (node: CandidateGroup, bound: Bound): void => {
     poll();
     if (ruledOut(node, bound)) return;
@@ -159,7 +159,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    const predicted = budget.affords(point) ? evaluator.evaluate(point, limitsOf(point, bound)) : 'too-large';
+    const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedLimits(point, bound)) : 'too-large';
     if (predicted === 'too-large') leaveOut(point, bound);
     else if (predicted === 'unwanted') counts.bounded++;
     if (predicted === 'too-large' || predicted === 'unwanted') return;
@@ -219,7 +219,7 @@ function limiting(
   options: SearchOptions,
 ) {
   return (point: SearchPoint, bound: Bound): Parameters<Evaluator['evaluate']>[1] => {
-    const isWanted: IsWanted = ({ peakBytes, fits }) =>
+    const isWanted: MemoryFilter = ({ peakBytes, fits }) =>
       fits ? kept.mayImprove(point, { ...bound, peakBytes }, budget.wanted(point)) : timed(point, bound.iterationMs)(peakBytes);
     const belowMs = wantedBelowMs(kept, point, options);
     return { belowMs, isWanted: point.slices > 1 ? undefined : isWanted, signal: options.signal };

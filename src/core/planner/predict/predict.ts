@@ -94,12 +94,12 @@ export function measure(pipeline: Pipeline, spec: CandidateSpec, signal?: Cancel
 }
 
 /** Whether a step in this memory is worth simulating. */
-export type IsWanted = (memory: { readonly peakBytes: number; readonly fits: boolean }) => boolean;
+export type MemoryFilter = (memory: { readonly peakBytes: number; readonly fits: boolean }) => boolean;
 
 /**
  * As `measure`; null where the memory of a schedule is known before its times, since its order does not depend on them, and is not wanted.
  */
-export function measureWanted(pipeline: Pipeline, spec: CandidateSpec, isWanted: IsWanted, signal?: CancelSignal): Prediction | null {
+export function measureWanted(pipeline: Pipeline, spec: CandidateSpec, isWanted: MemoryFilter, signal?: CancelSignal): Prediction | null {
   if (spec.kind.planned) return measure(pipeline, spec, signal);
   const counted = countOrder(pipeline, spec, spec.kind, signal);
   const wanted = isWanted({ peakBytes: candidatePeakBytes(counted), fits: counted.fits });
@@ -165,13 +165,13 @@ export function stepMs(pipeline: Pipeline, { kind, scheme }: Pick<CandidateSpec,
   );
 }
 
-/** An order on chunks whose schedule it is of. */
-interface MadeOrder {
+/** The order of a schedule on its chunks. */
+interface OrderOnChunks {
   readonly chunks: PipelineChunks;
   readonly schedule: Schedule;
 }
 
-interface CountedOrder extends MadeOrder {
+interface OrderWithMemory extends OrderOnChunks {
   readonly memory: MemoryProfile;
   readonly fits: boolean;
 }
@@ -183,13 +183,13 @@ function makeOrder(
   order: ScheduleKind,
   scheme: Scheme,
   signal: CancelSignal | undefined,
-): MadeOrder {
+): OrderOnChunks {
   const chunks = { ...on, kind: { ...on.kind, ...order } };
   const made = scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal, plannedFor: (first) => plannedFor(pipeline, chunks, first) });
   return { chunks, schedule: { ...made, name: on.kind.name } };
 }
 
-function timeOrder(pipeline: Pipeline, { chunks, schedule }: MadeOrder, signal: CancelSignal | undefined) {
+function timeOrder(pipeline: Pipeline, { chunks, schedule }: OrderOnChunks, signal: CancelSignal | undefined) {
   const { kind } = chunks;
   const own = passDurations(chunks, schedule.units);
   const durations = kind.exchangesAttention === true ? withExchange(pipeline, chunks, schedule, own) : own;
@@ -212,7 +212,7 @@ function bubbleOfStep(busyMs: Float64Array, pipelineMs: number, iterationMs: num
 }
 
 /** Makes an order and counts its memory, which depends on nothing else. */
-function countOrder(pipeline: Pipeline, spec: CandidateSpec, order: ScheduleKind, signal: CancelSignal | undefined): CountedOrder {
+function countOrder(pipeline: Pipeline, spec: CandidateSpec, order: ScheduleKind, signal: CancelSignal | undefined): OrderWithMemory {
   const on = pipeline.chunksOn(spec.kind);
   const made = makeOrder(pipeline, on, order, spec.scheme, signal);
   throwIfCancelled(signal);
@@ -220,7 +220,7 @@ function countOrder(pipeline: Pipeline, spec: CandidateSpec, order: ScheduleKind
   return { ...made, memory, fits: fitsMemory(memory) };
 }
 
-function simulateOrder(pipeline: Pipeline, spec: CandidateSpec, counted: CountedOrder, signal: CancelSignal | undefined): SimulatedStep {
+function simulateOrder(pipeline: Pipeline, spec: CandidateSpec, counted: OrderWithMemory, signal: CancelSignal | undefined): SimulatedStep {
   const { memory, fits } = counted;
   throwIfCancelled(signal);
   const { durations, transfers, timeline, times } = timeOrder(pipeline, counted, signal);
