@@ -92,20 +92,32 @@ const oldestMinor = 11;
 
 const minorOfFlag = new Map(flagsOfRelease.flatMap(([minor, flags]) => flags.map((flag) => [flag, minor] as const)));
 
-/**
- * The minor number of the oldest release of Megatron-LM's core that takes all these flags: 13 of 0.13.
- * @param flags as a script has them, with their values.
- */
-export function oldestCore(flags: readonly string[]): number {
-  const written = new Set(
+/** Flags by their names, and with their values. */
+function namedFlags(flags: readonly string[]): ReadonlySet<string> {
+  return new Set(
     flags.flatMap((flag) => {
       const [name = '', value = ''] = flag.replace(/^--/, '').split(' ');
       return [name, `${name} ${value}`];
     }),
   );
-  const ofFlags = [...written].map((key) => minorOfFlag.get(key) ?? oldestMinor);
+}
+
+/**
+ * The minor number of the oldest release of Megatron-LM's core whose argparse has each of these flags.
+ * @param flags some of a script's, which may have others.
+ */
+export function oldestCoreWith(flags: readonly string[]): number {
+  return Math.max(oldestMinor, maximum([...namedFlags(flags)].map((key) => minorOfFlag.get(key) ?? oldestMinor)));
+}
+
+/**
+ * The minor number of the oldest release of Megatron-LM's core that takes all these flags: 13 of 0.13.
+ * @param flags all of a script, with their values.
+ */
+export function oldestCore(flags: readonly string[]): number {
+  const written = namedFlags(flags);
   const together = refusedBefore.filter(
     ({ flags: all, without }) => all.every((flag) => written.has(flag)) && (without === undefined || !written.has(without)),
   );
-  return Math.max(oldestMinor, maximum(ofFlags), maximum(together.map(({ minor }) => minor)));
+  return Math.max(oldestCoreWith(flags), maximum(together.map(({ minor }) => minor)));
 }

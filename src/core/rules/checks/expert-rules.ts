@@ -7,6 +7,7 @@ import { namedSchedules } from '../../domain/schedule-names';
 import { scheduleKind } from '../../schedules/registry';
 import { countOf, product, worldSize } from '../../launchers/counts';
 import { parallelSize, virtualStagesPerGpu } from '../../launchers/layout-sizes';
+import { oldestCoreWith } from '../../launchers/megatron/core-version';
 import { isLauncher } from '../../launchers/registry';
 import { megatronAndRuns, megatronLmFormats, runFormats, withTorchtitan } from '../formats';
 import { largerWorld } from './sizes';
@@ -262,10 +263,11 @@ function dividedBiases(view: ConfigView): Issue | null {
   };
 }
 
-/** Whether a file has a setting that no core before 0.13 takes, by the argparse of 0.12 to 0.14. FlagScale has layouts of its own. */
+/** Whether a file has a setting that no core before 0.13 takes. FlagScale has layouts of its own. */
 function isSinceCore13(facts: Facts): boolean {
+  const flags = Object.values(facts).flatMap(({ name }) => (name?.startsWith('--') === true ? [name] : []));
   const isLaidOut = isWritten(facts, 'pipelineLayout') && facts.pipelineLayout?.name?.includes('hetero') !== true;
-  return isLaidOut || isWritten(facts, 'overlapExpertComm');
+  return isLaidOut || isWritten(facts, 'overlapExpertComm') || oldestCoreWith(flags) >= 13;
 }
 
 /** Over how many GPUs each expert is divided; null: unknown. */

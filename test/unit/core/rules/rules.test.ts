@@ -7,6 +7,7 @@ import { rules } from '../../../../src/core/rules/table';
 import { applied, codesOf, factAt, launcherOf, read, withDefault, type Values } from './launcher';
 import { pairs } from './pairs';
 import { say } from '../../../../src/core/sentence';
+import { shellReader } from '../launchers/shell/shell-reader';
 
 const formats = launcherFormats;
 
@@ -151,6 +152,23 @@ describe('launch findings', () => {
     assert.deepEqual([found({ bias: false }), found({ expertTensor: 1 }), found({ tensor: 1 })], [[], [], []]);
     // a fork of its own, and Megatron-DeepSpeed, whose experts have biases
     assert.deepEqual([found({ expertTensor: 2 }, {}), found({ zeroStage: 1 })], [[], []]);
+  });
+
+  it('hold experts to their biases for sure in scripts with flags that only a core which checks them takes', async () => {
+    const shell = await shellReader();
+    const sizes = '--num-layers 4 --hidden-size 64 --num-attention-heads 8 --tensor-model-parallel-size 2 --num-experts 8';
+    const severities = (flags: string) => {
+      const launcher = {
+        ...shell('run.sh', `torchrun pretrain_gpt.py ${sizes} ${flags}\n`),
+        program: { name: 'a program', traits: { hasSilentBiases: true as const } },
+      };
+      return launchFindings(launcher).flatMap(({ code, severity }) => (code === 'expert-bias' ? [severity] : []));
+    };
+    assert.deepEqual(['', '--softmax-type learnable', '--activation-func-clamp-value 7'].map(severities), [
+      ['warning'],
+      ['error'],
+      ['error'],
+    ]);
   });
 
   it('know every wrong pair of recompute settings', () => {
