@@ -7,8 +7,8 @@ interface Queue<T> {
 }
 
 /**
- * An empty queue. Entries of one key leave it in the order in which they came, so that which of them is first does not depend on entries
- * that are left out.
+ * An empty queue. Entries of one key leave it in the order in which they came, so that which of several best is found first does not
+ * depend on entries that are left out.
  */
 export function createQueue<T>(): Queue<T> {
   const heap: { readonly key: number; readonly turn: number; readonly entry: T }[] = [];

@@ -3,7 +3,7 @@ import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layo
 import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
-import { requireModel } from '../../core/export/slices/runs';
+import { requireSearchable } from '../../core/export/slices/runs';
 import { toTrainedModel } from '../../core/run/written-model';
 import { slicedRun } from '../../core/export/slices/searched-run';
 import { findSliceRuntime } from '../../core/slice-runtimes/registry';
@@ -122,7 +122,7 @@ export async function bestFile(
 function runFor(run: Run, to: string | null): Run {
   const sliced = findSliceRuntime(to ?? '');
   if (sliced !== undefined) {
-    requireModel(toTrainedModel(run), sliced);
+    requireSearchable({ model: toTrainedModel(run), cluster: { groups: run.groups } }, sliced);
     return slicedRun(run, sliced);
   }
   const format = to === null ? undefined : exportFormatNamed(to).launcher;

@@ -168,14 +168,19 @@ function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boo
 const withoutComments: readonly ConfigFormat[] = ['deepspeed', 'terapipe', 'huggingface', 'onnx'];
 
 /**
- * A file with a comment at its top for each thing that a layout needs and the file does not have, in place of earlier comments of TeraPipe;
- * a byte order mark and a first line `#!` stay first.
+ * A file with a comment at its top for each thing that a layout needs and the file does not have, in place of those that were
+ * written there before; a byte order mark and a first line `#!` stay first.
  */
 export function headedFile(format: ConfigFormat, text: string, gaps: readonly Remark[]): string {
   if (withoutComments.includes(format)) return text;
   const [first = ''] = /^\uFEFF?(?:#!.*\r?\n)?/.exec(text) ?? [];
-  const rest = text.slice(first.length).replace(/^(?:# TeraPipe(?:, not written)?: .*\r?\n)+/, '');
+  const rest = text.slice(first.length).replace(/^(?:# TeraPipe, (?:input|note|not written): .*\r?\n)+/, '');
   const lineBreak = text.includes('\r\n') ? '\r\n' : '\n';
-  const lines = gaps.map((gap) => `# TeraPipe${gap.isInput === true ? ': ' : ', '}${printable(say(remarkLine(gap)))}${lineBreak}`).join('');
+  const lines = gaps.map((gap) => `# TeraPipe, ${headerMark(gap)}${printable(say(remarkLine(gap)))}${lineBreak}`).join('');
   return first + lines + rest;
+}
+
+/** What a comment begins with, so that it is known again; a remark that is no whole sentence begins with "not written" itself. */
+function headerMark({ isInput, isWhole }: Remark): string {
+  return isInput === true ? 'input: ' : isWhole === true ? 'note: ' : '';
 }

@@ -34,13 +34,13 @@ export interface Evaluator extends Bounds {
   /**
    * `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is,
    * `slower` when slices are solved for and none was found with which a step takes less than `belowMs`, `unwanted` when the memory of a
-   * fixed order is not what `isWanted` asks for.
+   * fixed order is not what `isWanted` asks for, `unwanted-memory` when it does not fit either.
    * @throws CancelledError.
    */
   readonly evaluate: (
     point: SearchPoint,
     limits?: { readonly belowMs?: number; readonly isWanted?: MemoryFilter | undefined; readonly signal?: CancelSignal | undefined },
-  ) => Predicted | 'too-large' | 'unmet' | 'slower' | 'unwanted';
+  ) => Predicted | 'too-large' | 'unmet' | 'slower' | 'unwanted' | 'unwanted-memory';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
   readonly pipeline: (point: SearchPoint) => Pipeline;
@@ -110,8 +110,13 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
       if (scheme === null) return 'slower';
       if (operations(point, scheme) > maximumOperations) return 'too-large';
       try {
-        const found = wanted(point, scheme, isWanted, signal);
-        if (found === null) return 'unwanted';
+        const counted = { fits: true };
+        const asked: MemoryFilter = (memory) => {
+          counted.fits = memory.fits;
+          return isWanted?.(memory) ?? true;
+        };
+        const found = wanted(point, scheme, asked, signal);
+        if (found === null) return counted.fits ? 'unwanted' : 'unwanted-memory';
         measured.set(point, found);
         return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: candidatePeakBytes(found) };
       } catch (error) {

@@ -161,8 +161,8 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     throwIfCancelled(signal);
     const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedLimits(point, bound)) : 'too-large';
     if (predicted === 'too-large') leaveOut(point, bound);
-    else if (predicted === 'unwanted') counts.bounded++;
-    if (predicted === 'too-large' || predicted === 'unwanted') return;
+    else if (predicted === 'unwanted' || predicted === 'unwanted-memory') counts[predicted === 'unwanted' ? 'bounded' : 'overMemory']++;
+    if (predicted === 'too-large' || predicted === 'unwanted' || predicted === 'unwanted-memory') return;
     counts.evaluated++;
     if (predicted === 'slower') return;
     if (predicted !== 'unmet' && solvedFirst.has(pointKey(point))) boundErrors.note(predicted);

@@ -170,9 +170,15 @@ describe('export --search', () => {
     assert.ok(Math.abs(planned.plan.iterationMs / (written?.iterationMs ?? 0) - 1) <= 0.005);
     const moe = { model_type: 'mixtral', num_hidden_layers: 8, hidden_size: 1024, num_attention_heads: 16, vocab_size: 32_000 };
     writeFileSync(at('moe.json'), JSON.stringify({ ...moe, intermediate_size: 2816, num_local_experts: 8, num_experts_per_tok: 2 }));
-    const { exitCode: refused, out: refusal } = await searchSlices('moe.json', '--out', 'moe.sh');
-    assert.notEqual(refused, 0);
+    const { exitCode: refused, out: refusal, err } = await searchSlices('moe.json', '--out', 'moe.sh');
+    assert.equal(refused, 2);
+    assert.doesNotMatch(err, /%|layouts/, 'progress before the refusal');
     assert.match(refusal, /thunlp\/Seq1F1B does not run this plan: its model has experts \(megatron\/model\/transformer.py \d+: [^)]+\)/);
+    const t5 = { model_type: 't5', num_layers: 4, d_model: 512, num_heads: 8, d_ff: 2048, d_kv: 64, vocab_size: 32_128, n_positions: 512 };
+    writeFileSync(at('t5.json'), JSON.stringify({ ...t5, tie_word_embeddings: false }));
+    const encoder = await searchSlices('t5.json', '--out', 't5.sh');
+    assert.equal(encoder.exitCode, 2);
+    assert.match(encoder.out, /thunlp\/Seq1F1B does not run this plan: its model has an encoder/);
   });
 
   it('writes and plans a row of the search or the best of a schedule, and lists what exists', async () => {

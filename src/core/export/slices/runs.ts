@@ -230,7 +230,10 @@ function modelRefusals(model: ModelSpec): Readonly<Record<(typeof modelLimits)[n
   };
 }
 
-/** The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py 261 of 2023). */
+/**
+ * The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py of 2023: 260 in
+ * thunlp/Seq1F1B, 261 in the fork of zwx119).
+ */
 function computedWidth(hidden: number): number {
   return Math.floor((4 * hidden * 2) / 3 / 64) * 64;
 }
@@ -238,13 +241,17 @@ function computedWidth(hidden: number): number {
 /** Limits on the model, which no plan changes. */
 const modelLimits = ['experts', 'latent', 'tied', 'gated-width'] as const satisfies readonly SliceLimit[];
 
-/** Refuses a model that a runtime cannot hold, before layouts are searched for it. @throws ExpectedError `export-slices`. */
-export function requireModel(model: ModelSpec, { name, limits, lines }: SliceRuntime): void {
-  const refusalBy = modelRefusals(model);
-  requireUnbroken(
-    name,
-    modelLimits.filter((limit) => limits.includes(limit)).map((limit) => located(refusalBy[limit], lines?.[limit])),
-  );
+/** What a runtime runs in no layout: a model, on one kind of nodes or several. */
+interface Unplanned {
+  readonly model: ModelSpec;
+  readonly cluster: { readonly groups?: unknown };
+}
+
+/** Refuses a run that a runtime cannot hold in any layout, before layouts are searched for it. @throws ExpectedError `export-slices`. */
+export function requireSearchable(run: Unplanned, { name, limits, lines }: SliceRuntime): void {
+  const refusalBy = modelRefusals(run.model);
+  const ofModel = modelLimits.filter((limit) => limits.includes(limit)).map((limit) => located(refusalBy[limit], lines?.[limit]));
+  requireUnbroken(name, [...ofModel, ...wholeRefusals(run)]);
 }
 
 /** A refusal with the place in the source of the runtime. */
@@ -258,7 +265,7 @@ export function requirePlannable(request: PlanRequest, runtime: SliceRuntime): v
   requireUnbroken(runtime.name, [...refusalsOfLimits(request, runtime, ofModel), ...wholeRefusals(request)]);
 }
 
-function wholeRefusals({ model, cluster }: PlanRequest): readonly Refusal[] {
+function wholeRefusals({ model, cluster }: Unplanned): readonly Refusal[] {
   return [
     [model.stacks !== undefined, sentence`its model has an encoder`, sentence`plan whole sequences`],
     [cluster.groups !== undefined, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],

@@ -1,9 +1,8 @@
-import type { Fact, FactName, LauncherFile } from '../../run/facts';
+import type { FactName, LauncherFile } from '../../run/facts';
 import { flagKey, flagWords } from './megatron-flags';
 import type { TextRange } from '../../domain/located';
-import { megatronFlags } from './written-keys';
+import { flagsBy, inputs, openFlags, variable, type OpenFlag } from './shell-inputs';
 import type { Syntax } from '../writing/editor';
-import type { Remark } from '../writing/launch-settings';
 import {
   spellLike,
   detectLineBreak,
@@ -14,14 +13,11 @@ import {
   spliced,
   splicedWithRemark,
 } from '../../languages/text-edits';
-import { isStartFact, type SettingEdit } from '../writing/desired-setting';
-import { say, sentence, type Sentence } from '../../sentence';
+import type { SettingEdit } from '../writing/desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 
 /** Scripts that launch Megatron, and files of its arguments: values are changed where they are, in the variable that a flag takes. */
 export const shellSyntax: Syntax = { open, edit: put, inputs };
-
-const flags: Partial<Record<FactName, readonly string[]>> = megatronFlags;
 
 /** Flags next to which new ones are written where no other is nearer, best first. */
 const anchors: readonly FactName[] = [
@@ -51,27 +47,8 @@ const anchors: readonly FactName[] = [
   'heads',
 ];
 
-interface OpenFlag {
-  readonly range: TextRange;
-  readonly written: string;
-}
-
 function open(launcher: LauncherFile): ReadonlyMap<FactName, string> {
   return new Map([...openFlags(launcher)].map(([fact, { written }]) => [fact, written]));
-}
-
-/** The reader remarks on every flag whose value only the run knows, at the word it depends on. */
-function openFlags({ file, remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
-  const found = new Map<FactName, OpenFlag>();
-  for (const { code, message, place } of remarks) {
-    const [name] = message.values;
-    if (code !== 'flag-unknown-value' || typeof name !== 'string' || place.file !== file) continue;
-    const key = flagKey(name);
-    const fact = Object.entries(flags).find(([, names]) => names.some((flag) => flagKey(flag) === key))?.[0];
-    const { range } = place;
-    if (fact !== undefined) found.set(fact as FactName, { range, written: text.slice(range.start, range.end) });
-  }
-  return found;
 }
 
 function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): readonly string[] {
@@ -87,7 +64,7 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
     return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : withoutFlag(text, given.whole);
   const unknown = openFlags(launcher).get(fact);
   if (unknown !== undefined) return [filledIn(text, unknown, value)];
-  const flag = own ?? flags[fact]?.[0];
+  const flag = own ?? flagsBy[fact]?.[0];
   if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);
   const { range } = given.source.place;
   const written = text.slice(range.start, range.end);
@@ -101,8 +78,6 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
     ...(given.whole === undefined ? [] : detached(text, given.whole, given.name ?? '', shellValue(value))),
   ];
 }
-
-const variable = /^\$\{?(\w+)\}?$/;
 
 /**
  * `$TP` that nobody sets takes a default, so that what is set outside still wins. Anything else is replaced: arguments of a script are
@@ -119,41 +94,6 @@ function filledIn(text: string, { range, written }: OpenFlag, value: SettingValu
   const isAssignment = /^[ \t]*(?:(?:export|local|readonly)[ \t]+)?\w+=["']?$/.test(before);
   const at = end + (quote ?? '').length;
   return isAssignment && quote !== undefined ? spliced(next, { start: at, end: at }, ` # in place of ${written}`) : next;
-}
-
-/**
- * Settings that whoever starts a script may give by an argument, or has to give by a variable, as they did before: what is given wins over
- * a default that was written, and an argument that was replaced has no effect.
- */
-function inputs(before: LauncherFile, after: LauncherFile): readonly Remark[] {
-  const open = openFlags(before);
-  const found = (Object.keys(after.facts) as FactName[]).flatMap((name): readonly Remark[] => {
-    const [old, next] = [before.facts[name], after.facts[name]] as (Fact<unknown> | undefined)[];
-    if (isStartFact(name) || next?.source.kind !== 'file' || next.source.place.file !== after.file) return [];
-    const opened = open.get(name);
-    if (opened === undefined && JSON.stringify(old?.value) === JSON.stringify(next.value)) return [];
-    const flag = sentence`${next.name ?? name} ${plainText(next.value as SettingValue)}`;
-    const replaced = variable.exec(opened?.written ?? '')?.[1];
-    const [, kept] = /\$\{(\w+):?-["']?$/.exec(after.text.slice(0, next.source.place.range.start)) ?? [];
-    if (kept !== undefined && /^\d/.test(kept))
-      return [
-        input(sentence`argument ${kept}`, sentence`argument ${kept} of the script wins over ${flag}: start it without that argument`),
-      ];
-    if (replaced === undefined) return [];
-    return /^\d/.test(replaced)
-      ? [
-          input(
-            sentence`argument ${replaced}`,
-            sentence`argument ${replaced} of the script no longer has an effect: ${flag} is in the file`,
-          ),
-        ]
-      : [input(replaced, sentence`${replaced} of the environment wins over ${flag}: start the script without it`)];
-  });
-  return [...new Map(found.map((remark) => [say(remark.what), remark])).values()];
-}
-
-function input(what: Sentence | string, reason: Sentence): Remark {
-  return { what: sentence`${what}`, reason, isWhole: true, isInput: true };
 }
 
 /** The variable that a flag takes, where it is only another's value: `PP_SIZE=${WORLD_SIZE}`. */

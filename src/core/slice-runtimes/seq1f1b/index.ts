@@ -32,7 +32,7 @@ export const seq1f1b: SliceRuntime = {
   name: 'thunlp/Seq1F1B',
   version: 'thunlp/Seq1F1B at 68934661',
   source:
-    'as MayDomine/Seq1F1B at f54b286c: megatron/arguments.py 254 (width of a gated feed-forward), 732 and 734, megatron/core/pipeline_parallel/sp_utils.py 119, megatron/model/transformer.py 855',
+    'as MayDomine/Seq1F1B at f54b286c: megatron/arguments.py 260 (width of a gated feed-forward), 732 and 734, megatron/core/pipeline_parallel/sp_utils.py 119, megatron/model/transformer.py 855',
   on: null,
   splits: { flag: 'pipe-sp-splits', usual: 1 },
   rule: { flag: 'pipe-sp-strategy', words: { average: 'average', 'equal-work': 'uniform_comp' }, usual: 'average' },
@@ -46,9 +46,9 @@ export const seq1f1b: SliceRuntime = {
   },
   limits: ['context', 'experts', 'unfused', 'gated-width'],
   lines: {
-    experts: 'megatron/model/transformer.py 305: its SwitchMLP sends each token to one expert',
+    experts: 'megatron/model/transformer.py 319: its SwitchMLP has every expert on every rank, run in turn',
     unfused: 'megatron/model/transformer.py 855',
-    'gated-width': 'megatron/arguments.py 261',
+    'gated-width': 'megatron/arguments.py 260',
   },
   hardware: null,
 };

@@ -19,6 +19,23 @@ describe('headedFile', () => {
     assert.equal(headedFile('torchtitan', written, []), '\uFEFFa = 1\r\n');
   });
 
+  it('takes out only comments that it wrote, of every kind', () => {
+    const [gap] = gaps;
+    const all = [
+      ...gaps,
+      { ...gap!, reason: sentence`argument 1 wins`, isWhole: true, isInput: true } as const,
+      { ...gap!, reason: sentence`It has no context`, isWhole: true } as const,
+    ];
+    const own = '# TeraPipe: ours\n# TeraPipe, our notes: keep\ntrain\n';
+    const written = headedFile('megatron-shell', own, all);
+    assert.match(
+      written,
+      /^# TeraPipe, not written: .*\n# TeraPipe, input: argument 1 wins\n# TeraPipe, note: It has no context\n# TeraPipe: /,
+    );
+    assert.equal(headedFile('megatron-shell', written, []), own);
+    assert.equal(headedFile('megatron-shell', written, all), written);
+  });
+
   it('leaves JSON as it is, and a file that expresses everything', () => {
     assert.equal(headedFile('deepspeed', '{}', gaps), '{}');
     assert.equal(headedFile('megatron-shell', 'train\n', []), 'train\n');

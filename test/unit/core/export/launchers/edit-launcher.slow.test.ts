@@ -111,10 +111,38 @@ describe("a plan written into a launcher's file", () => {
       [
         'argument 3 of the script no longer has an effect: --tensor-model-parallel-size 4 is in the file',
         'argument 4 of the script no longer has an effect: --pipeline-model-parallel-size 2 is in the file',
-        'argument 5 of the script wins over --micro-batch-size 2: start it without that argument',
+        'argument 5 of the script wins over --micro-batch-size 2: give 2 there, or leave it out if it is the last',
       ],
     );
     assert.deepEqual(edited(shellPlan, 'run.sh', 'megatron-shell', result.text).edits, []);
+  });
+
+  const rest = '--micro-batch-size 2 --global-batch-size 16 --seq-length 4096';
+  const both = `ARGS="--tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP ${rest}"`;
+  const reasonsFor = (body: string): readonly string[] =>
+    edited(shellPlan, 'run.sh', 'megatron-shell', script(body)).gaps.map(({ reason }) => toText(reason));
+
+  it('calls an argument that is shifted, or that of a function, by its line and not by a number', () => {
+    const shifted = [
+      '$1 in line 2 of the file before is replaced, for --tensor-model-parallel-size 4',
+      '$1 in line 3 of the file before is replaced, for --pipeline-model-parallel-size 2',
+    ];
+    assert.deepEqual(reasonsFor(`TP=$1; shift\nPP=$1; shift\n${both}`), shifted);
+    const [own] = shifted;
+    assert.deepEqual(reasonsFor(`train() {\n  TP=$1\n}\nPP=2\ntrain $1\n${both}`), [own?.replace('line 2', 'line 6')]);
+  });
+
+  it('reports an argument of two flags once, and that it has no effect only where nothing else takes it', () => {
+    const one = `ARGS="--tensor-model-parallel-size $1 --pipeline-model-parallel-size $1 ${rest}"`;
+    assert.deepEqual(reasonsFor(one), [
+      'argument 1 of the script no longer has an effect: --tensor-model-parallel-size 4, --pipeline-model-parallel-size 2 are in the file',
+    ]);
+    const known = '$1 in line 2 of the file before is replaced, for --tensor-model-parallel-size 4';
+    for (const more of ['echo ckpt-$1', 'echo ${1%/}', 'echo "$@"', 'echo $*', '[ $# -eq 1 ] || exit', 'echo $10'])
+      assert.deepEqual(reasonsFor(`TP=$1\nPP=2\n${more}\n${both}`), [known], more);
+    assert.deepEqual(reasonsFor(`TP=$10\nPP=2\necho \${10} $2 # and\n${both}`), [
+      'argument 1 of the script no longer has an effect: --tensor-model-parallel-size 4 is in the file',
+    ]);
   });
 
   it('writes a number where two flags share a variable and must differ', () => {

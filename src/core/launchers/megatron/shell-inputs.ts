@@ -1,0 +1,144 @@
+import type { Fact, FactName, LauncherFile } from '../../run/facts';
+import type { TextRange } from '../../domain/located';
+import { say, sentence, type Sentence } from '../../sentence';
+import { isStartFact } from '../writing/desired-setting';
+import type { Remark } from '../writing/launch-settings';
+import { flagKey } from './megatron-flags';
+import { megatronFlags } from './written-keys';
+
+export const flagsBy: Partial<Record<FactName, readonly string[]>> = megatronFlags;
+
+/** A word that is one variable or argument and nothing else: `$TP`, `${1}`. Of `$10` it is all three letters. */
+export const variable = /^\$\{?(\w+)\}?$/;
+
+export interface OpenFlag {
+  readonly range: TextRange;
+  readonly written: string;
+}
+
+/** The reader remarks on every flag whose value only the run knows, at the word it depends on. */
+export function openFlags({ file, remarks, text }: LauncherFile): ReadonlyMap<FactName, OpenFlag> {
+  const found = new Map<FactName, OpenFlag>();
+  for (const { code, message, place } of remarks) {
+    const [name] = message.values;
+    if (code !== 'flag-unknown-value' || typeof name !== 'string' || place.file !== file) continue;
+    const key = flagKey(name);
+    const fact = Object.entries(flagsBy).find(([, names]) => names.some((flag) => flagKey(flag) === key))?.[0];
+    const { range } = place;
+    if (fact !== undefined) found.set(fact as FactName, { range, written: text.slice(range.start, range.end) });
+  }
+  return found;
+}
+
+/** An input of a script, with a flag whose value depends on it. */
+interface FedFlag {
+  readonly what: Sentence;
+  readonly flag: string;
+  readonly value: string;
+  /** What is known of the input, with all the flags that it feeds. */
+  readonly reason: (flags: readonly FedFlag[]) => Sentence;
+}
+
+/**
+ * Settings that whoever starts a script may give by an argument, or has to give by a variable, as they did before: what is given wins over
+ * a default that was written, and an argument that was replaced has no effect where nothing else takes it. One remark for each input.
+ */
+export function inputs(before: LauncherFile, after: LauncherFile): readonly Remark[] {
+  const open = openFlags(before);
+  const fed = new Map<string, FedFlag[]>();
+  for (const name of Object.keys(after.facts) as FactName[]) {
+    const [old, next] = [before.facts[name], after.facts[name]] as (Fact<unknown> | undefined)[];
+    if (isStartFact(name) || next?.source.kind !== 'file' || next.source.place.file !== after.file) continue;
+    const opened = open.get(name);
+    if (opened === undefined && JSON.stringify(old?.value) === JSON.stringify(next.value)) continue;
+    const value = Array.isArray(next.value) ? next.value.join(' ') : say(sentence`${next.value as string | number}`);
+    const input = inputFor(before.text, after.text, opened, next.source.place.range);
+    if (input === null) continue;
+    const key = say(input.what);
+    fed.set(key, [...(fed.get(key) ?? []), { ...input, flag: `${next.name ?? name} ${value}`, value }]);
+  }
+  return [...fed.values()].flatMap((flags) =>
+    flags.slice(0, 1).map(({ what, reason }): Remark => ({ what, reason: reason(flags), isWhole: true, isInput: true })),
+  );
+}
+
+/** What the value of a flag depends on. @param opened the flag before; left out: it was known. @param range of the value now. */
+function inputFor(before: string, after: string, opened: OpenFlag | undefined, range: TextRange): Pick<FedFlag, 'what' | 'reason'> | null {
+  const [, kept] = /\$\{(\w+):?-["']?$/.exec(after.slice(0, range.start)) ?? [];
+  if (kept !== undefined && /^\d/.test(kept)) return defaulted(after, kept, range.start);
+  const name = variable.exec(opened?.written ?? '')?.[1];
+  if (opened === undefined || name === undefined) return null;
+  if (/^\d/.test(name)) return replacedArgument(before, after, opened);
+  return {
+    what: sentence`${name}`,
+    reason: (flags) => sentence`${name} of the environment wins over ${listed(flags)}: start the script without it`,
+  };
+}
+
+/** An argument with a default, which is the new value now. */
+function defaulted(text: string, number: string, at: number): Pick<FedFlag, 'what' | 'reason'> {
+  const word = `\${${number}}`;
+  const line = lineNumber(text, at);
+  if (!isOfScript(text, at))
+    return { what: sentence`${word} in line ${line}`, reason: (flags) => sentence`${word}, where it is given, wins over ${listed(flags)}` };
+  return {
+    what: sentence`argument ${number}`,
+    reason: (flags) => {
+      const [value, ...others] = new Set(flags.map((each) => each.value));
+      return value === undefined || others.length > 0
+        ? sentence`argument ${number} of the script wins over ${listed(flags)}: leave it out if it is the last`
+        : sentence`argument ${number} of the script wins over ${listed(flags)}: give ${value} there, or leave it out if it is the last`;
+    },
+  };
+}
+
+/** An argument that the new value is written in place of. */
+function replacedArgument(before: string, after: string, { range, written }: OpenFlag): Pick<FedFlag, 'what' | 'reason'> {
+  // more than one digit needs braces: `$10` is `$1` followed by 0
+  const number = /^\$(?:\{(\d+)|(\d))/.exec(written)?.slice(1).find(Boolean) ?? '';
+  if (isOfScript(before, range.start) && !takesArgument(after, number))
+    return {
+      what: sentence`argument ${number}`,
+      reason: (flags) =>
+        flags.length > 1
+          ? sentence`argument ${number} of the script no longer has an effect: ${listed(flags)} are in the file`
+          : sentence`argument ${number} of the script no longer has an effect: ${listed(flags)} is in the file`,
+    };
+  const line = lineNumber(before, range.start);
+  return {
+    what: sentence`${written} in line ${line}`,
+    reason: (flags) => sentence`${written} in line ${line} of the file before is replaced, for ${listed(flags)}`,
+  };
+}
+
+function listed(flags: readonly FedFlag[]): string {
+  return flags.map(({ flag }) => flag).join(', ');
+}
+
+function lineNumber(text: string, at: number): number {
+  return text.slice(0, at).split('\n').length;
+}
+
+/** Lines of comments, and the comments that `filledIn` writes. */
+const comments = /^[ \t]*#.*$|[ \t]# in place of \$.*$/gm;
+const shifts = /(?<![\w$.{/-])(?:shift|set[ \t]+--?)(?![\w=.-])/;
+
+/** Whether `$1` at a place is the argument of that number that the script was started with: neither shifted nor of a function. */
+function isOfScript(text: string, at: number): boolean {
+  return !shifts.test(text.replace(comments, '')) && !isInFunction(text, at);
+}
+
+function isInFunction(text: string, at: number): boolean {
+  return [...text.matchAll(/^[ \t]*(?:function[ \t]+[\w:-]+[ \t]*(?:\(\))?|[\w:-]+[ \t]*\(\))\s*\{/gm)].some(({ index, 0: head }) => {
+    let depth = 1;
+    let end = index + head.length;
+    for (; end < text.length && depth > 0; end++) depth += text[end] === '{' ? 1 : text[end] === '}' ? -1 : 0;
+    return index < at && at < end;
+  });
+}
+
+/** Whether a script may still take an argument: by its number, with all others, or by how many there are. */
+function takesArgument(text: string, number: string): boolean {
+  const own = number.length > 1 ? `\\$\\{[#!]?${number}\\b` : `\\$(?:${number}|\\{[#!]?${number}\\b)`;
+  return new RegExp(`${own}|\\$\\{?[#!]?[@*]|\\$(?:#|\\{#\\})|\\bgetopts\\b|\\bBASH_ARGV\\b`).test(text.replace(comments, ''));
+}
