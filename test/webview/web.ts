@@ -88,7 +88,7 @@ export const webCases: readonly WebCase[] = [
     await page.locator('#status', { hasText: 'per step with this layout' }).waitFor();
     assert.match(await page.locator('#editor').inputValue(), /"pipeline": \d/);
     await page.evaluate(`acquireVsCodeApi().postMessage({ type: 'undo' })`);
-    assert.equal(await page.locator('#editor').inputValue(), before);
+    await until('the change is taken back', async () => (await page.locator('#editor').inputValue()) === before);
     await page
       .getByRole('button', { name: /^Export…/ })
       .first()
@@ -138,13 +138,14 @@ export const webCases: readonly WebCase[] = [
       await planned(page);
       await send(page, { type: 'change', change: { key: 'training.recompute', value: 'full' } });
       await page.locator('#files option', { hasText: 'terapipe.json' }).waitFor({ state: 'attached' });
-      assert.match(await page.locator('#editor').inputValue(), /Read from train\.sh[^]*"recompute": "full"/);
+      const changed = /Read from train\.sh[^]*"recompute": "full"/;
+      await until('the change has a file of its own', async () => changed.test(await page.locator('#editor').inputValue()));
       await page.locator('#home').click();
       await paste(page, await readFile(sample, 'utf8'));
       await send(page, { type: 'command', command: 'terapipe.beginElastic' });
       await page.locator('.web-choose button').first().click();
       await page.getByRole('dialog', { name: 'Epochs' }).getByRole('button', { name: 'OK' }).click();
-      assert.match(await page.locator('#editor').inputValue(), /"epochs": 10/);
+      await until('the elastic section is in the file', async () => (await page.locator('#editor').inputValue()).includes('"epochs": 10'));
       await page.locator('#root .elastic-content:visible').waitFor();
     },
   ),
