@@ -93,7 +93,7 @@ function positionDetails(source: Source, { model, isLatent, wholeLayers }: Model
     ...(positions.value === 'none' && { alibi }),
     ...(isLatent ? {} : { attentionScale: attentionScale(source, headDim.value) }),
     attentionTemperature: attentionTemperature(source),
-    attentionChunk: isLlama4(source) ? (readNumber(source, ['attention_chunk_size']) ?? llama4Default(source, 8192)) : undefined,
+    attentionChunk: isLlama4(source) ? llama4Chunk(source) : undefined,
     attentionByLayer: readFlag(source, ['scale_attn_by_inverse_layer_idx']),
     qkL2Norm: isLlama4(source) ? (readFlag(source, ['use_qk_norm']) ?? llama4Default(source, true)) : undefined,
     qkvClip: readNumber(source, ['clip_qkv']) ?? readNumber(source, ['clip_qkv'], attention),
@@ -108,6 +108,12 @@ function isLlama4({ family }: Source): boolean {
 
 function llama4Default<T>({ family }: Source, value: T): Located<T> {
   return byDefault(value, sentence`${family.configClass} default`);
+}
+
+/** Null means attention over the whole sequence. */
+function llama4Chunk(source: Source): Located<number> | undefined {
+  if (source.members.get('attention_chunk_size')?.value.type === 'null') return undefined;
+  return readNumber(source, ['attention_chunk_size']) ?? llama4Default(source, 8192);
 }
 
 /** `attn_scale` of Llama 4, in its layers without rotary positions; `llama_4_scaling_beta` of Ministral 3, in all. */

@@ -61,7 +61,6 @@ export const gptFamilies = {
     always: gptAlways,
     window: { when: 'always', tokens: 256 },
     assumedFields: ['tiedEmbeddings'],
-    approximated: sentence`all layers with attention over the whole sequence, though every other one attends to a window`,
   }),
   falcon: makeFamily('FalconConfig', {
     keys: {

@@ -93,7 +93,6 @@ const otherNames: Readonly<Record<string, string>> = {
   'olmo-hybrid-instruct-sft-7b': 'olmo-hybrid-7b',
   'olmo-hybrid-think-sft-7b': 'olmo-hybrid-7b',
   'olmo-3.2-hybrid-7b': 'olmo-hybrid-7b',
-  'olmo-2-32b-jallyrun-soup': 'olmo-2-0325-32b',
   'olmo-7b-0424': 'olmo-1.7-7b',
   'qwq-32b': 'qwen2.5-32b',
   'qwen2.5-math-prm-7b': 'qwen2.5-7b',
@@ -129,8 +128,12 @@ const owners =
 /** Weights of Llama by family and size, as open-instruct's scripts have them in folders: `../hf_llama2_models/7B`. */
 const foldersBySize = /(?:^|[~./])hf_llama(2?)_models?\/(\d{1,2}b)\/?$/i;
 
-/** A revision that follows the name on the hub: `mosaicml/mpt-7b@68e1a8e0`. */
-const revision = /@[\w.-]{1,100}$/;
+/** Folders that files of launchers have models in. */
+const folders = 'models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves';
+
+/** A name on the hub with its owner and a revision, `mosaicml/mpt-7b@68e1a8e0`; folders may have such names without meaning any. */
+const revised = new RegExp(`^(?!(?:${folders})/)(\\w[\\w.-]{0,99}/[\\w.-]{1,199})@[\\w.-]{1,100}$`);
+const folderName = new RegExp(`^(?:[~.]*/.*/|[~.]*/|(?:${folders})/)([\\w.-]+)/?$`);
 
 /** A folder of the one that a run starts in; `gpt2` and `t5-small` are names of the hub. */
 const bareFolder = /^(?!gpt2|t5-)[\w.-]+$/;
@@ -142,11 +145,8 @@ export function modelOfHub(written: string): ModelOfLauncher {
     const model = family === '' ? `llama-${size}` : `llama-${String(family)}-${size}`;
     return { name: written, home: 'preset', config: findHubSizes(model.toLowerCase()) };
   }
-  const name = written.replace(revision, '');
-  const folder =
-    /^(?:[~.]*\/.*\/|[~.]*\/|(?:models?|checkpoints|ckpts?|weights|pretrained|output|megatron_output|saves)\/)([\w.-]+)\/?$/.exec(
-      name.slice(0, 1000),
-    )?.[1] ?? bareFolder.exec(name.slice(0, 1000))?.[0];
+  const name = withoutRevision(written);
+  const folder = folderName.exec(name.slice(0, 1000))?.[1] ?? bareFolder.exec(name.slice(0, 1000))?.[0];
   const plain = folder === undefined ? plainModelName(name) : nameBefore(folder.slice(0, longestName));
   const home = folder === undefined ? 'hub' : 'preset';
   return {
@@ -162,7 +162,11 @@ export function modelOfHub(written: string): ModelOfLauncher {
  * known here. Those are named that launchers' examples train; of their variants only the ones with the same sizes.
  */
 export function hubModel(name: string): string | null {
-  return findHubSizes(plainModelName(name.replace(revision, '')));
+  return findHubSizes(plainModelName(withoutRevision(name)));
+}
+
+function withoutRevision(name: string): string {
+  return revised.exec(name)?.[1] ?? name;
 }
 
 /** That a name is neither a file nor a model whose sizes are known here. */

@@ -13,7 +13,7 @@ import { positionsIn } from './positions';
 import { layerIndices } from './sizes';
 import { readStackLayers } from './stacks';
 import { denseByPeriod, stateLayers, type StateRead } from './ssm';
-import { without } from '../records';
+import { append, without } from '../records';
 import { sentence } from '../sentence';
 
 type MutableFacts = { -readonly [K in FactName]?: Located<FactValues[K]> };
@@ -234,18 +234,19 @@ function crossAttention(source: Source, layers: number): Located<readonly string
 }
 
 const gptNeo = 'GPTNeoConfig';
-const mostTypes = 10_000;
 
 /** `attention_types` of GPT-Neo: lists of `global` and `local`, each with how often it is repeated. */
 function repeatedTypes({ members, document }: Source, layers: number): Located<readonly string[]> | null {
   const member = members.get('attention_types');
   const plain = (node: Node): unknown => (node.type === 'array' ? (node.children ?? []).map(plain) : (node.value as unknown));
   const groups: unknown = member === undefined ? [[['global', 'local'], layers]] : plain(member.value);
-  const named = (Array.isArray(groups) ? (groups as readonly unknown[]) : []).flatMap((group): readonly unknown[] => {
+  const named: unknown[] = [];
+  for (const group of Array.isArray(groups) ? (groups as readonly unknown[]) : []) {
     const [types, times] = Array.isArray(group) ? (group as readonly unknown[]) : [];
-    if (!Array.isArray(types) || typeof times !== 'number' || !(times * types.length <= mostTypes)) return [];
-    return Array.from({ length: times }, () => types as readonly unknown[]).flat();
-  });
+    if (!Array.isArray(types) || types.length === 0 || !Number.isInteger(times)) continue;
+    // what follows the last layer is never reached
+    for (let time = 0; time < Number(times) && named.length < layers; time += 1) append(named, types as readonly unknown[]);
+  }
   if (named.length < layers) return null;
   const kinds = ofLayers(layers, (layer) => (named[layer] === 'local' ? 'sliding_attention' : fullAttention));
   return member === undefined

@@ -180,6 +180,9 @@ function approximations(found: FoundModel, facts: Facts): Finding[] {
   const crossing = (facts.attentionKinds?.value ?? []).filter((kind) => kind === 'cross_attention').length;
   const planned = [
     ...(family.approximated === undefined ? [] : [[family.approximated, placeOfType(found)] as const]),
+    ...(family.configClass === 'GPTNeoConfig' && facts.attentionKinds === undefined
+      ? [[sentence`all layers with attention to a window, though some may attend to the whole sequence`, placeOfType(found)] as const]
+      : []),
     ...(crossing === 0
       ? []
       : [

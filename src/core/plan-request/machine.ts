@@ -3,7 +3,7 @@ import { ExpectedError } from '../errors';
 import { formatCount, formatNumber } from '../format';
 import type { Run } from '../run/run';
 import { linksWith, presetLinks } from '../terapipe/cluster-section';
-import { sentence, type Sentence, type Value } from '../sentence';
+import { counted, sentence, type Sentence, type Value } from '../sentence';
 import { overridden, type Located, type Place } from '../domain/located';
 
 /** The machine that flags of a command line ask for. Null: the flag is not given. */
@@ -129,9 +129,15 @@ function resolveMachineNodes(run: Run, machine: Machine, gpus: number, assumed: 
   if (nodes !== null && nodes * each === gpus) return { nodes, gpusPerNode: perNode };
   if (nodes !== null && perNode === null && gpus % nodes === 0 && gpus / nodes <= usual) return { nodes, gpusPerNode: gpus / nodes };
   if (machine.nodes === null && nodes !== null && gpus % each === 0) {
-    refuse({ name: '--gpus', key: 'cluster.nodes', value: gpus, setTo: gpus / each }, run.nodes, sentence`${nodes} nodes of ${each} GPUs`);
+    refuse({ name: '--gpus', key: 'cluster.nodes', value: gpus, setTo: gpus / each }, run.nodes, nodesOf(run, nodes));
   }
   throw gpusError(gpus, nodes, each, nodes === null ? run.gpusPerNode : run.nodes);
+}
+
+/** Nodes of a file, with the GPUs of each where the file sets them. */
+function nodesOf({ gpusPerNode }: Run, nodes: number): Sentence {
+  const each = gpusPerNode?.source.kind === 'file' ? gpusPerNode.value : null;
+  return each === null ? sentence`${counted(nodes, 'node')}` : sentence`${counted(nodes, 'node')} of ${counted(each, 'GPU')}`;
 }
 
 function gpusError(gpus: number, nodes: number | null, each: number, given: Located<number> | undefined): ExpectedError {

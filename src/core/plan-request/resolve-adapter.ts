@@ -27,7 +27,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   const targets = adapterTargetsNamed(adapters, names, model);
   const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
   const saved = savedModules(adapters);
-  if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`by magnitude and direction on experts`);
+  if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
   return {
     adapter: {
       rank,

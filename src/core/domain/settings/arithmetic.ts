@@ -45,7 +45,7 @@ export const precision = {
   /** Megatron-LM's `--fp8-format`; absent: as `usualFp8Format` has it. */
   fp8Format: {
     type: choiceRule(fp8Formats),
-    meaning: sentence`Kind of FP8 values: no time depends on it, and files that are written have it.`,
+    meaning: sentence`Kind of FP8 values. It does not affect predicted times; exported files set it.`,
   },
   /** Megatron-LM's `--fp8-param-gather`; absent: in the training precision, with copies in FP8. */
   fp8ParamGather: {

@@ -57,7 +57,7 @@ export const modelDetails = {
   routerGroupBest: { read: amount, meaning: sentence`A group is chosen by the sum of this many best scores in it.` },
   routerAuxLoss: { read: amount, meaning: sentence`Coefficient of the load-balancing loss.` },
   routerSequenceLoss: { read: flag, meaning: sentence`The load-balancing loss is of each sequence, not of the batch.` },
-  routerJitter: { read: amount, meaning: sentence`How far from 1 the random factors lie that the router’s input is multiplied by.` },
+  routerJitter: { read: amount, meaning: sentence`The router's input is multiplied by random factors within this distance of 1.` },
   routerZLoss: { read: amount, meaning: sentence`Coefficient of the z loss of the router's logits.` },
 } as const satisfies SettingTable;
 

@@ -37,7 +37,7 @@ const gptKeys: Table = {
   hidden: [row('model.n_embd', count(1))],
   heads: [row('model.n_head', count(1))],
   vocab: [row('model.vocab_size', count(1))],
-  maxPositions: [row('model.n_positions', count(1))],
+  maxPositions: [row('model.n_ctx', count(1)), row('model.n_positions', count(1))],
 };
 
 /** `1f1b`, `interleaved1f1b`, `gpipe`: names of torch.distributed.pipelining, in any case. */

@@ -145,10 +145,17 @@ export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<
     ...repeatFacts(find, mesh),
     ...batchFacts(find, mesh, run),
     ...withoutIdle(sizes, block),
+    ...ownLength(run),
     ...run,
   };
   const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find), ...layersOutside(find, block, facts)];
   return { facts, remarks: stageFindings(find, block, facts), ...(leftOut.length > 0 && { leftOut }) };
+}
+
+/** Two of MaxText's own models set the length of their sequences (src/maxtext/configs/models/gpt3-22b.yml and gpt3-6b.yml). */
+function ownLength({ flavor }: Facts): Facts {
+  const name = /^gpt3-(?:22b|6b)$/.exec(flavor?.value ?? '')?.[0];
+  return name === undefined ? {} : { sequenceLength: byDefault(1024, sentence`MaxText's ${name}.yml has it`) };
 }
 
 const reason = sentence`MaxText's base.yml has it`;

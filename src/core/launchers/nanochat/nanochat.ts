@@ -41,15 +41,14 @@ const known = new Map<string, FlagRead<unknown>['words']>([
 export const nanochatProgram: ShellProgram = {
   format: 'nanochat',
   isIts: isNanochatScript,
+  isPlainPython: true,
   settings: { words: (key) => known.get(key) },
   read: (flags) => {
     const written = factsOfTable(table, flags);
     const sized = { ...modelFacts(written, flags), ...written };
     const batch = batchFacts(sized, flags);
     // embeddings of values in every second layer, and what is mixed into the residual stream
-    const isSingle = !flags.has('nproc-per-node') && !flags.has('nnodes');
-    const single = isSingle ? { world: byDefault(1, sentence`one process starts where torchrun is not asked for more`) } : {};
-    return { facts: { ...single, ...batch, ...sized }, modelFiles: [], leftOut: ['value_embeds'] };
+    return { facts: { ...batch, ...sized }, modelFiles: [], leftOut: ['value_embeds'] };
   },
 };
 

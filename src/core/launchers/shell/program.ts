@@ -23,6 +23,8 @@ export interface ShellProgram {
   /** Whether a script starts it: a scan of its text. */
   readonly isIts: (text: string) => boolean;
   readonly settings: Settings;
+  /** Python starts it too, as one process. */
+  readonly isPlainPython?: true;
   /** Its settings are variables that the script leaves to the program. */
   readonly areVariables?: true;
   /** The script that it is started by, which takes settings as variables and as flags: of several runs the first counts. */

@@ -208,7 +208,7 @@ function launcherFile(
 
 /** A script that starts another program than Megatron-LM. */
 function fileOfProgram(
-  { format, settings, read }: ShellProgram,
+  { format, settings, isPlainPython, read }: ShellProgram,
   { file }: ScriptTexts,
   layers: readonly Layer[],
   launch: Launch,
@@ -231,7 +231,7 @@ function fileOfProgram(
     placeholders: [],
     ...(!isCommand && { isPart: true as const }),
     ...own,
-    facts: { ...oneNode({ ...launch, flags: all }, text), ...facts },
+    facts: { ...(isPlainPython && plainProcess(launch, all, text)), ...oneNode({ ...launch, flags: all }, text), ...facts },
   };
 }
 
@@ -356,6 +356,16 @@ function oneProcess(flags: LaunchFlags): Facts {
   if ([tensor, pipeline, context, expert].some((size) => (size?.value ?? 1) > 1)) return {};
   const reason = sentence`torchrun starts one process where nothing is set`;
   return { nodes: byDefault(1, reason), gpusPerNode: byDefault(1, reason) };
+}
+
+/** Commands that start several processes of a program, or may. */
+const starters = /^[^#\n]*\b(?:torchrun|torch\.distributed|accelerate|deepspeed|parallel|ray)\b/m;
+
+/** The one process of a program that Python or torchrun starts, and nothing asks for more. */
+function plainProcess({ isCommand, isOfTorchrun }: Launch, flags: LaunchFlags, text: string): Facts {
+  const isMore = ['nproc-per-node', 'gpus', ...nodeFlags].some((flag) => flags.has(flag)) || underScheduler.test(text);
+  if (!isCommand || isMore || (!isOfTorchrun && starters.test(text))) return {};
+  return { world: byDefault(1, sentence`one process: torchrun is given no number`) };
 }
 
 /** Slurm and MPI start a launch on each node that they were asked for elsewhere. */

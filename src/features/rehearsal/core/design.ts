@@ -66,7 +66,7 @@ function designRehearsal(plan: Plan, scale: Scale, scheme?: Scheme): RehearsalDe
   if (layers < chunkCount)
     throw new ExpectedError(
       'rehearsal-layers',
-      sentence`${counted(layers, 'layer')} are too few for ${counted(chunkCount, 'chunk')} of ${counted(layout.pipeline, 'stage')}`,
+      sentence`${counted(layers, 'layer')} ${layers === 1 ? sentence`is` : sentence`are`} too few for ${counted(chunkCount, 'chunk')} of ${counted(layout.pipeline, 'stage')}`,
       sentence`rehearse ${formatCount(chunkCount)} layers or more, or fewer stages`,
     );
   const { chunkContents } = scheduleChunks({ model, training: request.training, layout }, kind, stageLayers);

@@ -340,6 +340,9 @@ describe('models by their names on the hub', () => {
   it('are those of a name with a revision, and of folders by family and size', () => {
     assert.equal(hubModel('mosaicml/mpt-7b@68e1a8e0ebb9b30f3c45c1ef6195980f29063ae2'), hubModel('mosaicml/mpt-7b'));
     assert.notEqual(hubModel('mosaicml/mpt-7b'), null);
+    for (const folder of ['/ckpt/Qwen3-8B@step100', 'models/Qwen3-8B@step100', 'Qwen3-8B@step100']) {
+      assert.deepEqual([modelOfHub(folder).config, modelOfHub(folder).name], [null, folder]);
+    }
     assert.equal(modelOfHub('../hf_llama2_models/7B').config, findHubSizes('llama-2-7b'));
     assert.equal(modelOfHub('../hf_llama_models/13B/').config, findHubSizes('llama-13b'));
     assert.equal(modelOfHub('../hf_llama2_models/9B').config, null);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { plannedModel } from '../../../corpus/round-trip';
+import { readHuggingFace } from '../../../../src/core/huggingface/reader';
+import { say } from '../../../../src/core/sentence';
 
 const sizes = { hidden_size: 256, num_hidden_layers: 4, num_attention_heads: 4, intermediate_size: 512, vocab_size: 1000 };
 
@@ -38,12 +40,27 @@ describe('what changes a model and no time, in a config.json', () => {
     const windows = (config: object) => modelOf({ ...neo, ...config }).layerKinds?.map(({ window }) => window);
     assert.deepEqual(windows({ attention_types: [[['global', 'local'], 1], [['local'], 2]] }), [null, 64, 64, 64]); // prettier-ignore
     assert.deepEqual(windows({}), [null, 64, null, 64]);
+    const most = [[], 300_000_000];
+    assert.deepEqual(windows({ attention_types: [most, [['local', 'global'], 5e9], [['local'], 5e9]] }), [64, null, 64, null]);
+    const planned = (types: unknown): string[] =>
+      readHuggingFace('config.json', JSON.stringify({ ...sizes, ...neo, attention_types: types })).remarks.flatMap(
+        ({ message }) => /^Planned with (.*), though/.exec(say(message))?.slice(1) ?? [],
+      );
+    assert.deepEqual([planned([[['global', 'local'], 2]]), planned(undefined)], [[], []]); // prettier-ignore
+    // counts that are none, and too few kinds
+    for (const types of [[most], [[['local'], -1]], [[['local'], 1.5]], [[['local'], 2]]]) {
+      assert.deepEqual(
+        [windows({ attention_types: types }), planned(types)],
+        [[64, 64, 64, 64], ['all layers with attention to a window']],
+      );
+    }
   });
 
   it('is read: chunks of Llama 4', () => {
     const llama4 = { model_type: 'llama4_text', num_local_experts: 4, num_experts_per_tok: 1, intermediate_size_mlp: 512 };
     assert.equal(modelOf({ ...llama4, attention_chunk_size: 1024 }).details?.attentionChunk, 1024);
     assert.equal(modelOf(llama4).details?.attentionChunk, 8192);
+    assert.equal(modelOf({ ...llama4, attention_chunk_size: null }).details?.attentionChunk, undefined);
   });
 
   it('has no norms of queries and keys where its class could have them', () => {

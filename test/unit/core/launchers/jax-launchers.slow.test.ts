@@ -51,6 +51,13 @@ describe('MaxText', () => {
     assert.deepEqual(values(readMaxtext('gpt3-52k.yml', gpt), 'norm', 'positions', 'bias', 'gatedMlp', 'tiedEmbeddings'), ['layernorm', 'learned', true, false, true]); // prettier-ignore
   });
 
+  it('takes the sequences of its own smaller GPT-3', () => {
+    const length = (name: string, more = ''): unknown[] =>
+      values(readMaxtext('a.yml', `base_config: base.yml\nmodel_name: ${name}\n${more}`), 'sequenceLength');
+    assert.deepEqual(['gpt3-22b', 'gpt3-6b', 'gpt3-175b'].map((name) => length(name)), [[1024], [1024], [undefined]]); // prettier-ignore
+    assert.deepEqual(length('gpt3-6b', 'max_target_length: 512\n'), [512]);
+  });
+
   it('names its own GPT-3 and Llama 4', () => {
     const configs = ['gpt3-175b', 'llama4-17b-16e'].map((name) => maxtext.modelNamed?.(name, {}).config ?? '');
     assert.match(configs[0] ?? '', /"n_layer":96,"n_embd":12288,.*"vocab_size":50304/);

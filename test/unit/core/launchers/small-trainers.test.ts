@@ -55,6 +55,16 @@ describe('nanochat', () => {
     assert.equal(launcher.facts.world?.value, 1);
   });
 
+  it('starts processes that another program is asked for', async () => {
+    const world = async (script: string): Promise<unknown> => (await read('run.sh', script)).launcher.facts.world?.value;
+    const program = '-m scripts.base_train --depth=6 --total-batch-size=16384\n';
+    assert.equal(await world(`# nanochat\naccelerate launch --num_processes 8 ${program}`), undefined);
+    assert.equal(await world(`# nanochat\naccelerate launch ${program}`), undefined);
+    assert.equal(await world(`#!/bin/bash\n#SBATCH --ntasks=16\n# nanochat\nsrun python ${program}`), undefined);
+    assert.equal(await world(`# nanochat\ntorchrun ${program}`), 1);
+    assert.equal(await world(`# nanochat\ntorchrun $PROCESSES ${program}`), undefined);
+  });
+
   it('makes a model of the depth', async () => {
     const { request, launcher } = await read('speedrun.sh', fixture('nanochat.sh'));
     const { model, training, layout } = request();

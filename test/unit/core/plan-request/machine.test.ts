@@ -67,7 +67,9 @@ describe('flags of the machine', () => {
     assert.deepEqual(sizes({ gpus: 16 }, filed), [2, undefined]);
     assert.equal(refused(() => asked(run, { gpus: 12 })).code, 'flag-gpus');
     const contradicted = refused(() => sizes({ gpus: 64 }, filed));
-    assert.equal(contradicted.message, '--gpus is 64, and this file has 2 nodes of 8 GPUs');
+    assert.equal(contradicted.message, '--gpus is 64, and this file has 2 nodes');
+    const whole = await loadObject({ ...file, cluster: { ...file.cluster, gpusPerNode: 8 } });
+    assert.equal(refused(() => sizes({ gpus: 64 }, whole)).message, '--gpus is 64, and this file has 2 nodes of 8 GPUs');
     assert.match(say(contradicted.remedy), /--set cluster\.nodes=8$/);
     assert.equal(refused(() => sizes({ gpus: 60, nodes: 8, gpusPerNode: 8 })).code, 'flag-gpus');
   });

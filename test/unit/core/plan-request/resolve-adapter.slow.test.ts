@@ -169,7 +169,7 @@ describe('adapters of a run', () => {
     const { training } = await flags(named);
     assert.deepEqual([training.adapter?.decomposed, training.adapter?.targets], [true, ['query', 'value']]);
     const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
-    await assert.rejects(ofExperts, /by magnitude and direction on experts, which is not planned/);
+    await assert.rejects(ofExperts, /with DoRA on experts, which is not planned/);
   });
 
   it('are not planned as other methods, on modules that nobody knows, or that the model has not', async () => {

@@ -78,6 +78,8 @@ describe('a recipe of NeMo AutoModel', () => {
     const { layers, hidden, heads, vocab, ffn, positions, tiedEmbeddings } = facts;
     const values = [layers, hidden, heads, vocab, ffn, positions, tiedEmbeddings].map((fact) => fact?.value);
     assert.deepEqual(values, [24, 768, 12, 50_258, 3072, 'learned', true]);
+    const longest = (more: string): unknown => readAutomodel('a.yaml', `${model}${more}`).facts.maxPositions?.value;
+    assert.deepEqual([longest(''), longest('  n_ctx: 512\n')], [2048, 512]);
   });
 
   it('runs under the strategy that it names', () => {
