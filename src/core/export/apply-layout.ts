@@ -168,7 +168,7 @@ function isEven({ model }: Run, stageLayers: readonly number[] | undefined): boo
 const withoutComments: readonly ConfigFormat[] = ['deepspeed', 'terapipe', 'huggingface', 'onnx'];
 
 /**
- * A file with a comment at its top for each thing that a layout needs and the file does not have, in place of those that were
+ * A file with a comment at its top for each thing that a layout needs and the file does not have, in place of comments that were
  * written there before; a byte order mark and a first line `#!` stay first.
  */
 export function headedFile(format: ConfigFormat, text: string, gaps: readonly Remark[]): string {
@@ -180,7 +180,7 @@ export function headedFile(format: ConfigFormat, text: string, gaps: readonly Re
   return first + lines + rest;
 }
 
-/** What a comment begins with, so that it is known again; a remark that is no whole sentence begins with "not written" itself. */
+/** What a comment begins with, so that it is known again; a remark that is not a whole sentence begins with "not written" itself. */
 function headerMark({ isInput, isWhole }: Remark): string {
   return isInput === true ? 'input: ' : isWhole === true ? 'note: ' : '';
 }

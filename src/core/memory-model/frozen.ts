@@ -64,17 +64,26 @@ function unpackedBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adap
   return elementBytes(inputs.training) * largestMatrix(inputs, stage, quantisedTargets);
 }
 
-/** The product of both low-rank matrices of the largest adapter, scaled, and its sum with the frozen matrix, which is normed. */
+/**
+ * An identity as wide as an adapter's input, the product of its low-rank matrices with it, scaled, and its sum with the frozen matrix,
+ * which is normed: of the adapter where they are largest.
+ */
 function normedBytes(inputs: MemoryInputs, stage: StageContents, { decomposed, targets }: Adapter): number {
-  return decomposed === true ? 3 * elementBytes(inputs.training) * largestMatrix(inputs, stage, targets) : 0;
+  const elements = ({ inner, columns }: MatrixSizes): number => inner * inner + 3 * inner * columns;
+  return decomposed === true ? elementBytes(inputs.training) * largestMatrix(inputs, stage, targets, elements) : 0;
 }
 
 const quantisedTargets: Adapter['targets'] = ['query', 'queryUp', 'keyValueUp', 'output', 'up', 'down', 'stateInput'];
 
-/** Elements of the largest of these matrices that a layer of the stage has on one rank. */
-function largestMatrix({ model, layout }: MemoryInputs, stage: StageContents, targets: Adapter['targets']): number {
-  const sizes = layerGroups(model, stage).flatMap(({ kind }) =>
-    adaptedProducts(model, { targets }, kind, layout).map(({ inner, columns }) => inner * columns),
-  );
+type MatrixSizes = Pick<ReturnType<typeof adaptedProducts>[number], 'inner' | 'columns'>;
+
+/** Elements of the largest of these matrices that a layer of the stage has on one rank, or what else is counted of each. */
+function largestMatrix(
+  { model, layout }: MemoryInputs,
+  stage: StageContents,
+  targets: Adapter['targets'],
+  elements = ({ inner, columns }: MatrixSizes): number => inner * columns,
+): number {
+  const sizes = layerGroups(model, stage).flatMap(({ kind }) => adaptedProducts(model, { targets }, kind, layout).map(elements));
   return Math.max(0, maximum(sizes));
 }

@@ -129,13 +129,13 @@ function resolveMachineNodes(run: Run, machine: Machine, gpus: number, assumed: 
   if (nodes !== null && nodes * each === gpus) return { nodes, gpusPerNode: perNode };
   if (nodes !== null && perNode === null && gpus % nodes === 0 && gpus / nodes <= usual) return { nodes, gpusPerNode: gpus / nodes };
   if (machine.nodes === null && nodes !== null && gpus % each === 0) {
-    refuse({ name: '--gpus', key: 'cluster.nodes', value: gpus, setTo: gpus / each }, run.nodes, nodesOf(run, nodes));
+    refuse({ name: '--gpus', key: 'cluster.nodes', value: gpus, setTo: gpus / each }, run.nodes, nodesText(run, nodes));
   }
   throw gpusError(gpus, nodes, each, nodes === null ? run.gpusPerNode : run.nodes);
 }
 
 /** Nodes of a file, with the GPUs of each where the file sets them. */
-function nodesOf({ gpusPerNode }: Run, nodes: number): Sentence {
+function nodesText({ gpusPerNode }: Run, nodes: number): Sentence {
   const each = gpusPerNode?.source.kind === 'file' ? gpusPerNode.value : null;
   return each === null ? sentence`${counted(nodes, 'node')}` : sentence`${counted(nodes, 'node')} of ${counted(each, 'GPU')}`;
 }

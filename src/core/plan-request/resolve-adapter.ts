@@ -28,6 +28,8 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
   const saved = savedModules(adapters);
   if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
+  if (decomposed === true && dropout > 0)
+    throw adaptersNotPlanned(adapters, sentence`with DoRA and a dropout, for which peft forms the frozen product twice`);
   return {
     adapter: {
       rank,

@@ -40,8 +40,8 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
 }
 
 /**
- * What decomposed weights have in addition (`DoraLinearLayer` of peft, `DoRALinear` of torchtune): in forward the product of both low-rank
- * matrices, which is added to the frozen one and normed by column without a gradient; magnitudes on the outputs of both, each way.
+ * What decomposed weights have in addition (`DoraLinearLayer` of peft, `DoRALinear` of torchtune): in forward both low-rank matrices of an
+ * identity, their product added to the frozen matrix and normed by column without a gradient; magnitudes on the outputs of both, each way.
  */
 function addMagnitudes(
   sum: Tally,
@@ -53,7 +53,7 @@ function addMagnitudes(
   const { inner, columns } = product;
   const matrix = inner * columns;
   if (unpack !== null) addOperation(sum, floor, unpack(matrix));
-  addOperation(sum, floor, gemm(columns, inner, rank) + traffic(14 * matrix));
+  addOperation(sum, floor, gemm(inner, inner, rank) + gemm(inner, rank, columns) + traffic(2 * inner * inner + 14 * matrix));
   addOperation(sum, floor, traffic(14 * rows * columns), traffic(18 * rows * columns));
 }
 

@@ -43,7 +43,7 @@ describe('adapters', () => {
     // both outputs of queries and values, of two layers
     assert.equal(saved({ ...attention, decomposed: true }) - saved(attention), 2 * 2 * 2 * 1024 * (4096 + 1024));
     const workspaces = (adapter: Adapter): number => staticBytes(at({ adapter }), stage).workspaces;
-    assert.ok(workspaces({ ...attention, decomposed: true }) - workspaces(attention) >= 3 * 2 * 4096 * 4096);
+    assert.ok(workspaces({ ...attention, decomposed: true }) - workspaces(attention) >= 4 * 2 * 4096 * 4096);
   });
 
   it('make Llama 2 7B 4,194,304 parameters larger at rank 8 with queries and values, as peft prints', () => {

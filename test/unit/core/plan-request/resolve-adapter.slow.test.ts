@@ -168,6 +168,8 @@ describe('adapters of a run', () => {
     const named = '--use_lora --use_dora True --lora_target_modules q_proj v_proj';
     const { training } = await flags(named);
     assert.deepEqual([training.adapter?.decomposed, training.adapter?.targets], [true, ['query', 'value']]);
+    const dropped = flags(`${named} --lora_dropout 0.1`);
+    await assert.rejects(dropped, /with DoRA and a dropout, for which peft forms the frozen product twice, which is not planned/);
     const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
     await assert.rejects(ofExperts, /with DoRA on experts, which is not planned/);
   });

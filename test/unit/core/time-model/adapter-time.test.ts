@@ -49,7 +49,8 @@ describe('time of frozen layers with adapters', () => {
     const more = decomposed.forwardMs - plain.forwardMs;
     assert.ok(more > 0 && decomposed.backwardMs > plain.backwardMs);
     const { gemm, traffic } = deviceRates(at({ adapter: usual }));
-    const ofColumns = (columns: number): number => gemm(columns, 4096, 16) + 2 * traffic(14 * 4096 * columns);
+    const ofColumns = (columns: number): number =>
+      gemm(4096, 4096, 16) + gemm(4096, 16, columns) + traffic(2 * 4096 * 4096) + 2 * traffic(14 * 4096 * columns);
     const expected = 1e3 * (ofColumns(4096) + ofColumns(1024));
     // what is not fused takes longer than its bytes
     assert.ok(more >= expected && more < 2 * expected, `${more} for ${expected}`);
