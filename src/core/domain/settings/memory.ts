@@ -79,7 +79,7 @@ export const memory = {
   /** Absent: host memory. */
   offloadDevice: {
     key: choiceRule(['cpu', 'nvme']),
-    meaning: sentence`What an optimizer off the GPU is kept on: the memory of the host, or its NVMe.`,
+    meaning: sentence`What an optimizer off the GPU is kept on: host memory, or its NVMe.`,
   },
   /** Of an optimizer on NVMe (DeepSpeed's `buffer_count`); absent: 4. */
   offloadBuffers: {
