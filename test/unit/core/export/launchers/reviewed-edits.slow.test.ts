@@ -93,7 +93,9 @@ describe('an edit that the owner of a file reviews', () => {
       gaps.map(({ what, reason }) => `${toText(what)}: ${toText(reason)}`),
       ['recompute none: it is set under a condition that is known only when the file runs; edit it yourself'],
     );
-    assert.match((await written('megatron-shell', 'run.sh', text, plan)).text, /--seq-length \$\{7:-4096\}/);
+    const fixed = await written('megatron-shell', 'run.sh', text, plan);
+    assert.match(fixed.text, /--seq-length 4096/);
+    assert.match(fixed.gaps.map(({ what, reason }) => `${toText(what)}: ${toText(reason)}`).join('\n'), /argument 7 of the script/);
   });
 
   it('with a search leaves the sharding over one replica as it is', async () => {
