@@ -107,17 +107,37 @@ const asTables = {
       const folder = path.resolve(build.initialOptions.outdir);
       const first = importedAtOnce(metafile.outputs);
       const scripts = outputFiles.filter(({ path: file }) => file.endsWith('.js'));
-      const isFirst = ({ path: file }) => first.has(path.basename(file));
-      await putTable(path.join(folder, 'terminal.js'), scripts.filter(isFirst));
+      const shortNames = nameShort(scripts.map(({ path: file }) => path.basename(file)));
+      const modules = (isWanted) =>
+        scripts.filter(({ path: file }) => isWanted(path.basename(file))).map(({ path: file, text }) => named(file, text, shortNames));
+      await putTable(
+        path.join(folder, 'terminal.js'),
+        modules((name) => first.has(name)),
+      );
       await putTable(
         path.join(folder, 'terminal-later.js'),
-        scripts.filter((file) => !isFirst(file)),
+        modules((name) => !first.has(name)),
       );
       const notices = outputFiles.filter(({ path: file }) => file.endsWith('.LEGAL.txt')).map(({ text }) => text);
       if (notices.length > 0) await put(path.join(folder, 'terminal.js.LEGAL.txt'), notices.join('\n'));
     });
   },
 };
+
+/** Numbers in place of hashes, which pack badly; files that are loaded by name keep theirs. */
+function nameShort(names) {
+  const kept = new Set(terminalEntries.map((entry) => `${path.basename(entry, '.ts')}.js`));
+  return new Map(names.map((name, index) => [name, kept.has(name) ? name : `${index}.js`]));
+}
+
+function named(file, text, shortNames) {
+  return {
+    path: path.join(path.dirname(file), shortNames.get(path.basename(file))),
+    text: text.replace(/(["'])\.\/([\w.-]+\.js)\1/g, (whole, quote, name) =>
+      shortNames.has(name) ? `${quote}./${shortNames.get(name)}${quote}` : whole,
+    ),
+  };
+}
 
 /** Names of the files of a split bundle that its entries import, by themselves or through others. */
 function importedAtOnce(outputs) {
