@@ -7,7 +7,7 @@ describe('a search of agents', () => {
   const asked = { path: 'gpt3-175b/config.json', gpus: 384 };
 
   it('answers with the best so far and a bound when its time is up, and that is what a plan of it predicts', async () => {
-    const { text, data } = await runTool('terapipe_search', { ...asked, seconds: 1 }, hostTicking(0.1));
+    const { text, data } = await runTool('terapipe_search', { ...asked, seconds: 1 }, hostTicking(0.2));
     assert.equal(data['finished'], false, text);
     assert.equal(data['fits'], true);
     assert.match(text, /not done after [\d.]+ s.*(none is faster than|not known yet)/);

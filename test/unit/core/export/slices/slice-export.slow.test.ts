@@ -245,7 +245,7 @@ describe('slices in files of runtimes', () => {
     );
     assert.match(
       await refusal('seq1f1b', { more: { gatedMlp: true } }),
-      /its gated feed-forward is 4,096 wide, and this runtime makes any of this hidden size 2,688 wide \(megatron\/arguments.py 261\)/,
+      /its gated feed-forward is 4,096 wide, and this runtime makes any of this hidden size 2,688 wide \(megatron\/arguments.py 260\)/,
     );
     assert.match(await refusal('zero-bubble', { more: { tiedEmbeddings: true } }), /it ties embedding and head/);
     assert.match(await refusal('seq1f1b-core', { training: { recompute: 'selective' } }), /it recomputes the attention core/);
