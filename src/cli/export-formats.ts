@@ -2,7 +2,7 @@ import type { LauncherReader } from '../core/run/facts';
 import type { ConfigFormat, LauncherFormat } from '../core/run/config-format';
 import { sliceExports } from '../core/export/slices/registry';
 import { newFileLaunchers } from '../core/export/launchers/new-file-launchers';
-import type { PlanRequest } from '../core/domain/request';
+import type { Run } from '../core/run/run';
 import type { Plan } from '../core/planner/plan';
 import type { PrintedFinding } from './answer';
 import type { ExportedFile, OwnFormat } from './export-writers';
@@ -19,7 +19,7 @@ interface ExportFormat {
    */
   readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Promise<ExportedFile>;
   /** Refuses a run of which no plan can be written so, before any is made. */
-  readonly requirePlannable?: (request: PlanRequest) => Promise<void>;
+  readonly requirePlannable?: (run: Run) => Promise<void>;
   /** Whose file it is; absent: it belongs to no launcher. */
   readonly launcher?: LauncherFormat;
   /** Files that `--into` takes for it; empty: none. */

@@ -1,9 +1,6 @@
-import type { PlanRequest } from '../core/domain/request';
-import { ExpectedError } from '../core/errors';
 import type { Finding } from '../core/findings';
 import { planRun, requireRun, type Planned } from '../core/export/planned-config';
 import type { LoadedConfig } from '../core/config-files/load-config';
-import { resolveRun } from '../core/plan-request/resolve';
 import type { ResolveDefaults } from '../core/plan-request/scenario';
 import { profilesFolder, readProfiles } from '../profiler/store';
 
@@ -16,16 +13,6 @@ export async function planNearby(
 ): Promise<Planned> {
   const { found } = await readProfiles(profilesFolder(requireRun(config).file));
   return planRun(config, defaults, { found, progress, isCompared });
-}
-
-/** The request of a run without profiles; null where there is none, which planning reports. */
-export function unprofiledRequest(config: LoadedConfig, defaults: ResolveDefaults): PlanRequest | null {
-  try {
-    return resolveRun(requireRun(config), defaults, []);
-  } catch (error) {
-    if (error instanceof ExpectedError) return null;
-    throw error;
-  }
 }
 
 /** 1 when something of severity error was found or the plan does not fit. */

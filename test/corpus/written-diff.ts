@@ -20,7 +20,7 @@ const layoutFacts: readonly FactName[] = [
 ];
 
 /** The lines that TeraPipe heads a file with, for what it cannot set. */
-const header = /^# TeraPipe(, not written)?: /;
+const header = /^# TeraPipe, (?:input|note|not written): /;
 
 /** Stands for each character of a changed setting. */
 const cutOut = '\0';

@@ -132,7 +132,7 @@ function predictAll(problem: SearchProblem, evaluator: Evaluator): Predicted[] {
       assert.ok(scheduleKind(point.schedule).planned || scheduleKind(point.schedule).copies !== undefined, point.schedule);
       return [];
     }
-    assert.ok(predicted !== 'too-large' && predicted !== 'slower' && predicted !== 'unwanted' && predicted !== 'unwanted-memory');
+    assert.ok(predicted !== 'too-large' && predicted !== 'slower' && predicted !== 'bounded' && predicted !== 'overMemory');
     const bounds = [evaluator.groupBound(point), evaluator.pointBound(point)];
     for (const bound of [...bounds, ...(point.solved === true ? [evaluator.solvedBound(point)] : [])]) {
       const where = JSON.stringify({ ...point, bound, predicted });

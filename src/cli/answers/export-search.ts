@@ -3,8 +3,7 @@ import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layo
 import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
-import { requireSearchable } from '../../core/export/slices/runs';
-import { toTrainedModel } from '../../core/run/written-model';
+import { requirePlannable } from '../../core/export/slices/runs';
 import { slicedRun } from '../../core/export/slices/searched-run';
 import { findSliceRuntime } from '../../core/slice-runtimes/registry';
 import { ExpectedError } from '../../core/errors';
@@ -122,7 +121,7 @@ export async function bestFile(
 function runFor(run: Run, to: string | null): Run {
   const sliced = findSliceRuntime(to ?? '');
   if (sliced !== undefined) {
-    requireSearchable({ model: toTrainedModel(run), cluster: { groups: run.groups } }, sliced);
+    requirePlannable(run, sliced);
     return slicedRun(run, sliced);
   }
   const format = to === null ? undefined : exportFormatNamed(to).launcher;

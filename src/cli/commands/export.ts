@@ -49,7 +49,7 @@ export const exportCommand = defineCommand({
     const planned = withSchedule(line, named);
     return async (terminal, texts) => {
       const { exportAnswer } = await import('../answers/export');
-      const { planNearby, unprofiledRequest } = await import('../planned');
+      const { planNearby } = await import('../planned');
       const { measuredConfig, sayDifferences } = await import('../../features/compare/cli/measured-config');
       const read = await measuredConfig(planned, step, terminal, texts);
       sayDifferences(read, terminal);
@@ -59,9 +59,7 @@ export const exportCommand = defineCommand({
         const { elasticTorchAnswer } = await import('../../features/elastic/cli/torch-answer');
         return elasticTorchAnswer(run, read.line.defaults, { out, write }, { ...terminal, texts });
       }
-      const refuse = to === null || into !== null ? undefined : exportFormatNamed(to).requirePlannable;
-      const request = refuse === undefined ? null : unprofiledRequest(read.config, read.line.defaults);
-      if (request !== null) await refuse?.(request);
+      if (to !== null && into === null) await exportFormatNamed(to).requirePlannable?.(run);
       const plan = await planNearby(read.config, read.line.defaults, terminal.status);
       return exportAnswer(read.config, plan, { to, candidate, into, out, write }, { ...terminal, texts });
     };

@@ -6,7 +6,7 @@ import { idBySchedule, candidatePeakBytes } from '../planner/plan';
 import { withBestGroup } from '../planner/candidates/micro-batch-groups';
 import { keepGraphs } from '../planner/candidates/makespan-problem';
 import { pipelineFrom, type Pipeline } from '../planner/predict/pipeline';
-import { measureWanted, type MemoryFilter, type Prediction } from '../planner/predict/predict';
+import { measure, measureWanted, type CandidateSpec, type MemoryFilter, type Prediction } from '../planner/predict/predict';
 import type { PlanRequest } from '../domain/request';
 import { isUnmet, scheduleOn, operationCount, scheduleLabel } from '../schedules/on-layout';
 import { toCostInputs, createKnownBounds, sliceLengths, groupMicroBatches, cutShapes, type KnownBounds, type SearchPoint } from './known';
@@ -33,14 +33,14 @@ export interface Evaluator extends Bounds {
   readonly operations: (point: SearchPoint) => number;
   /**
    * `too-large` when it would take too many operations to simulate, `unmet` when no order of the schedule fits in the memory there is,
-   * `slower` when slices are solved for and none was found with which a step takes less than `belowMs`, `unwanted` when the memory of a
-   * fixed order is not what `isWanted` asks for, `unwanted-memory` when it does not fit either.
+   * `slower` when slices are solved for and none was found with which a step takes less than `belowMs`. Of a fixed order whose memory is
+   * not what `isWanted` asks for, `bounded` when it fits, else `overMemory`: both as `SearchCounts` names them.
    * @throws CancelledError.
    */
   readonly evaluate: (
     point: SearchPoint,
     limits?: { readonly belowMs?: number; readonly isWanted?: MemoryFilter | undefined; readonly signal?: CancelSignal | undefined },
-  ) => Predicted | 'too-large' | 'unmet' | 'slower' | 'unwanted' | 'unwanted-memory';
+  ) => Predicted | 'too-large' | 'unmet' | 'slower' | 'bounded' | 'overMemory';
   /** The same with its parts; a point evaluated before is not simulated again. @throws ExpectedError `schedule-unmet`; CancelledError. */
   readonly candidate: (point: SearchPoint, scheme?: Scheme, signal?: CancelSignal) => Prediction;
   readonly pipeline: (point: SearchPoint) => Pipeline;
@@ -68,17 +68,13 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
       measured: isTable,
     });
   const measured = new WeakMap<SearchPoint, Prediction>();
-  const wanted = (point: SearchPoint, scheme: Scheme, isWanted: MemoryFilter | undefined, signal?: CancelSignal): Prediction | null => {
+  const specFor = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): CandidateSpec => {
     const kind = scheduleOn(point.schedule, point.layout);
     const spec = { id: idBySchedule[point.schedule], name: groupName(point), kind, scheme, certificate: null };
-    const on = pipeline(point);
-    return measureWanted(on, withBestGroup(on, spec, signal), isWanted ?? (() => true), signal);
+    return withBestGroup(pipeline(point), spec, signal);
   };
-  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction => {
-    const made = wanted(point, scheme, undefined, signal);
-    if (made === null) throw new Error('a step that is wanted in any memory was not simulated');
-    return made;
-  };
+  const candidate = (point: SearchPoint, scheme: Scheme, signal?: CancelSignal): Prediction =>
+    measure(pipeline(point), specFor(point, scheme, signal), signal);
   const solved = new WeakMap<SearchPoint, Scheme>();
   const graphs = keepGraphs();
   let solvingSteps = 0;
@@ -111,12 +107,12 @@ export function createEvaluator(request: PlanRequest, known: KnownBounds = creat
       if (operations(point, scheme) > maximumOperations) return 'too-large';
       try {
         const counted = { fits: true };
-        const asked: MemoryFilter = (memory) => {
+        const filter: MemoryFilter = (memory) => {
           counted.fits = memory.fits;
           return isWanted?.(memory) ?? true;
         };
-        const found = wanted(point, scheme, asked, signal);
-        if (found === null) return counted.fits ? 'unwanted' : 'unwanted-memory';
+        const found = measureWanted(pipeline(point), specFor(point, scheme, signal), filter, signal);
+        if (found === null) return counted.fits ? 'bounded' : 'overMemory';
         measured.set(point, found);
         return { point, iterationMs: found.iterationMs, fits: found.fits, peakBytes: candidatePeakBytes(found) };
       } catch (error) {

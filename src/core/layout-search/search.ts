@@ -134,7 +134,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
     return true;
   };
   const timed = timing(evaluator, excluded, bestOnly);
-  const wantedLimits = limiting(kept, budget, timed, options);
+  const limitsFor = limiting(kept, budget, timed, options);
   const enter = (node: CandidateGroup, bound: Bound): void => {
     poll();
     if (ruledOut(node, bound)) return;
@@ -159,10 +159,10 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   };
   const predict = (point: SearchPoint, bound: Bound): void => {
     throwIfCancelled(signal);
-    const predicted = budget.affords(point) ? evaluator.evaluate(point, wantedLimits(point, bound)) : 'too-large';
+    const predicted = budget.affords(point) ? evaluator.evaluate(point, limitsFor(point, bound)) : 'too-large';
     if (predicted === 'too-large') leaveOut(point, bound);
-    else if (predicted === 'unwanted' || predicted === 'unwanted-memory') counts[predicted === 'unwanted' ? 'bounded' : 'overMemory']++;
-    if (predicted === 'too-large' || predicted === 'unwanted' || predicted === 'unwanted-memory') return;
+    else if (predicted === 'bounded' || predicted === 'overMemory') counts[predicted]++;
+    if (predicted === 'too-large' || predicted === 'bounded' || predicted === 'overMemory') return;
     counts.evaluated++;
     if (predicted === 'slower') return;
     if (predicted !== 'unmet' && solvedFirst.has(pointKey(point))) boundErrors.note(predicted);
@@ -188,7 +188,7 @@ export function bestFirst(asked: SearchProblem, options: SearchOptions = {}, eva
   phases.forEach((part, index) => {
     phase = part.phase;
     if (index > 0) progress();
-    // so that bounds are held against slices that were solved for from the first on.
+    // So that bounds are held against slices that were solved for from the first on.
     for (const point of phase === 'slices' ? fastestSliced(problem, kept.perSchedule) : []) {
       solvedFirst.add(pointKey(point));
       counts.considered++;

@@ -3,7 +3,8 @@ import { formatCount, formatDuration, formatNumber, formatPercent, plural } from
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
-import { epochSizes, type SpanBox } from './epochs';
+import { epochLayout } from '../../../src/features/elastic/core/epoch-layout';
+import type { SpanBox } from './epochs';
 import { balanceName, epochsText, stageContent, timeLines } from './labels';
 import { say } from '../../../src/core/sentence';
 
@@ -23,7 +24,7 @@ export function epochDetail(elastic: PageElastic, box: SpanBox): HTMLElement[] {
       'dl',
       { class: 'pairs' },
       pair(t('Frozen layers'), t('{0} of {1}', epoch.frozenLayers, request.model.spec.layers), say(elastic.plan.freezing, t)),
-      pair(t('Layout'), epochSizes(epoch), t('Ranks that train: {0}', cutList(epoch.activeRanks))),
+      pair(t('Layout'), epochLayout(epoch), t('Ranks that train: {0}', cutList(epoch.activeRanks))),
       pair(t('Step'), formatDuration(epoch.stepMs), reason),
       pair(t('Epoch time'), formatDuration(epoch.epochMs), reason),
       pair(t('Bubble'), formatPercent(epoch.bubbleRate), t('Idle share of the pipeline part, mean over the stages')),

@@ -1,4 +1,3 @@
-import { sizesText } from '../../../src/core/domain/sizes-text';
 import type { ElasticSpan } from '../../../src/features/elastic/core/answer';
 import type { PageElastic } from '../../../src/protocol/page';
 import { isIndex, setting } from '../../base/view-state';
@@ -23,11 +22,6 @@ export interface SpanBox {
 /** Epochs of the run. */
 export function epochCount({ spans }: Pick<PageElastic, 'spans'>): number {
   return spans.reduce((sum, { count }) => sum + count, 0);
-}
-
-/** `TP1 PP8 DP2`: the layout of an epoch. Runs that freeze layers have no tensor parallelism. */
-export function epochSizes({ pipelineLength, replicas }: Pick<ElasticSpan['epoch'], 'pipelineLength' | 'replicas'>): string {
-  return sizesText({ tensor: 1, pipeline: pipelineLength, data: replicas, context: 1, expert: 1 });
 }
 
 /** Spans from left to right; their widths add up to 1. */

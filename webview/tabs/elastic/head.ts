@@ -5,7 +5,8 @@ import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure } from '../../shared/figures';
 import { t } from '../../base/strings';
-import { epochCount, epochSizes } from './epochs';
+import { epochLayout } from '../../../src/features/elastic/core/epoch-layout';
+import { epochCount } from './epochs';
 import { variantMeaning, variantName } from './labels';
 import { say } from '../../../src/core/sentence';
 import { maximum } from '../../../src/core/numbers';
@@ -53,7 +54,7 @@ export function elasticSetting({ plan: { request, parameters }, spans: [first] }
   return [
     t('{0} parameters', formatCount(parameters)),
     plural(request.model.spec.layers, t('layer'), t('layers')),
-    ...(first === undefined ? [] : [epochSizes(first.epoch)]),
+    ...(first === undefined ? [] : [epochLayout(first.epoch)]),
     t('{0} x {1}', formatCount(nodes * gpusPerNode), gpu.name),
     t('{0} samples an epoch', formatCount(request.datasetSize)),
   ];

@@ -15,9 +15,7 @@ function scriptFor(runtime: SliceRuntime): SliceExport {
     hardware: runtime.hardware?.name ?? null,
     language: 'shellscript',
     // of other hardware the shortest slice is named, which a plan has
-    ...(runtime.hardware === null
-      ? { requirePlannable: async (request) => (await import('./runs')).requirePlannable(request, runtime) }
-      : {}),
+    ...(runtime.hardware === null ? { requirePlannable: async (run) => (await import('./runs')).requirePlannable(run, runtime) } : {}),
     write: async (plan, shell) => (await import('./runtime-script')).runtimeScript(plan, runtime, shell),
   };
 }

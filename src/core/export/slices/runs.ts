@@ -21,6 +21,8 @@ import {
 } from '../../planner/candidates/splits';
 import { sentence, type Sentence, type Value } from '../../sentence';
 import type { ModelSpec } from '../../domain/model';
+import type { Run } from '../../run/run';
+import { toTrainedModel } from '../../run/written-model';
 import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { isRecomputed } from '../../domain/recompute';
 import type { Scheme, SequenceSplit } from '../../domain/scheme';
@@ -231,8 +233,8 @@ function modelRefusals(model: ModelSpec): Readonly<Record<(typeof modelLimits)[n
 }
 
 /**
- * The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py of 2023: 260 in
- * thunlp/Seq1F1B, 261 in the fork of zwx119).
+ * The width of a gated feed-forward: two thirds of four times the hidden size, in multiples of 64 (megatron/arguments.py of 2023; `lines`
+ * of each runtime has the place).
  */
 function computedWidth(hidden: number): number {
   return Math.floor((4 * hidden * 2) / 3 / 64) * 64;
@@ -241,17 +243,12 @@ function computedWidth(hidden: number): number {
 /** Limits on the model, which no plan changes. */
 const modelLimits = ['experts', 'latent', 'tied', 'gated-width'] as const satisfies readonly SliceLimit[];
 
-/** What a runtime runs in no layout: a model, on one kind of nodes or several. */
-interface Unplanned {
-  readonly model: ModelSpec;
-  readonly cluster: { readonly groups?: unknown };
-}
-
-/** Refuses a run that a runtime cannot hold in any layout, before layouts are searched for it. @throws ExpectedError `export-slices`. */
-export function requireSearchable(run: Unplanned, { name, limits, lines }: SliceRuntime): void {
-  const refusalBy = modelRefusals(run.model);
+/** Refuses a run of which a runtime runs no plan, before any is made or searched for. @throws ExpectedError `export-slices`. */
+export function requirePlannable(run: Run, { name, limits, lines }: SliceRuntime): void {
+  const model = toTrainedModel(run);
+  const refusalBy = modelRefusals(model);
   const ofModel = modelLimits.filter((limit) => limits.includes(limit)).map((limit) => located(refusalBy[limit], lines?.[limit]));
-  requireUnbroken(name, [...ofModel, ...wholeRefusals(run)]);
+  requireUnbroken(name, [...ofModel, ...wholeRefusals(model, run.groups !== undefined)]);
 }
 
 /** A refusal with the place in the source of the runtime. */
@@ -259,33 +256,22 @@ function located([isBroken, what, ...remedy]: Refusal, line: string | undefined)
   return [isBroken, line === undefined ? what : sentence`${what} (${line})`, ...remedy];
 }
 
-/** Refuses a run of which the runtime runs no plan, before any is made. @throws ExpectedError `export-slices`. */
-export function requirePlannable(request: PlanRequest, runtime: SliceRuntime): void {
-  const ofModel = modelLimits.filter((limit) => runtime.limits.includes(limit));
-  requireUnbroken(runtime.name, [...refusalsOfLimits(request, runtime, ofModel), ...wholeRefusals(request)]);
-}
-
-function wholeRefusals({ model, cluster }: Unplanned): readonly Refusal[] {
+function wholeRefusals(model: ModelSpec, isMixed: boolean): readonly Refusal[] {
   return [
     [model.stacks !== undefined, sentence`its model has an encoder`, sentence`plan whole sequences`],
-    [cluster.groups !== undefined, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],
+    [isMixed, sentence`it needs several kinds of nodes`, sentence`plan one kind of nodes`],
   ];
 }
 
-/** What some limits refuse, with the line of the runtime that does. */
-function refusalsOfLimits(request: PlanRequest, { lines = {} }: SliceRuntime, limits: readonly SliceLimit[]): readonly Refusal[] {
-  const refusalBy = limitRefusals(request);
-  return limits.flatMap((limit) => (limit === 'micro-batch' ? [] : [located(refusalBy[limit], lines[limit])]));
-}
-
 /** @throws ExpectedError `export-slices`. */
-function requireRunnable(request: PlanRequest, runtime: SliceRuntime): void {
-  const { training, layout, costTable } = request;
-  requireUnbroken(runtime.name, [
-    ...refusalsOfLimits(request, runtime, runtime.limits),
+function requireRunnable(request: PlanRequest, { name, limits, lines }: SliceRuntime): void {
+  const { model, training, layout, cluster, costTable } = request;
+  const refusalBy = limitRefusals(request);
+  requireUnbroken(name, [
+    ...limits.flatMap((limit) => (limit === 'micro-batch' ? [] : [located(refusalBy[limit], lines?.[limit])])),
     [layout.pipeline === 1, sentence`it has one stage`, sentence`plan two stages or more`],
     [layout.virtualStages > 1, sentence`it has virtual stages, which are not planned with slices`, sentence`set layout.virtualStages to 1`],
-    ...wholeRefusals(request),
+    ...wholeRefusals(model, cluster.groups !== undefined),
     [
       costTable !== null && training.microBatch > 1,
       sentence`its measured times are of one sequence at a time`,

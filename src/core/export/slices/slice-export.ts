@@ -1,5 +1,5 @@
 import type { LauncherReader } from '../../run/facts';
-import type { PlanRequest } from '../../domain/request';
+import type { Run } from '../../run/run';
 import type { Plan } from '../../planner/plan';
 import type { Remark } from '../../launchers/writing/launch-settings';
 
@@ -26,7 +26,7 @@ export interface SliceExport {
   /** VS Code's id of the language that it is in. */
   readonly language: string;
   /** Refuses a run of which no plan can be written, before any is made; left out: what is written depends on the plan. */
-  readonly requirePlannable?: (request: PlanRequest) => Promise<void>;
+  readonly requirePlannable?: (run: Run) => Promise<void>;
   /**
    * The plan's chosen candidate where the runtime can run it, else the best that it can, of the same layout.
    * @param shell the reader of scripts. @throws ExpectedError `export-slices` where the runtime runs no such plan.

@@ -50,7 +50,12 @@ function gpt3Config([layers, hidden, heads, vocab]: (typeof gpt3)[string]): stri
 
 /** A model by MaxText's name, as those of the hub have sizes: `llama3.1-70b`, `olmo3-7b-pt`. */
 function modelNamed(name: string): ModelOfLauncher {
-  const hub = name.toLowerCase().replace(/-(?:base|pt|it|thinking|instruct)$/, '').replace(/^(gemma|olmo)(\d)/, '$1-$2').replace(/^llama4-17b-(16|128)e$/, (_, experts) => `llama-4-${experts === '16' ? 'scout' : 'maverick'}-17b-${String(experts)}e`); // prettier-ignore
+  const hub = name
+    .toLowerCase()
+    .replace(/-(?:base|pt|it|thinking|instruct)$/, '')
+    .replace(/^(gemma|olmo)(\d)/, '$1-$2')
+    .replace(/^llama4-17b-16e$/, 'llama-4-scout-17b-16e')
+    .replace(/^llama4-17b-128e$/, 'llama-4-maverick-17b-128e');
   const sizes = own(gpt3, hub);
   return { name, home: { launcher: 'MaxText' }, config: sizes === undefined ? familiarModel(hub) : gpt3Config(sizes) };
 }

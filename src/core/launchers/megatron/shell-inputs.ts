@@ -8,7 +8,7 @@ import { megatronFlags } from './written-keys';
 
 export const flagsBy: Partial<Record<FactName, readonly string[]>> = megatronFlags;
 
-/** A word that is one variable or argument and nothing else: `$TP`, `${1}`. Of `$10` it is all three letters. */
+/** A word that is one variable or argument and nothing else: `$TP`, `${1}`. It matches `$10` whole, which bash reads as `$1` and a 0. */
 export const variable = /^\$\{?(\w+)\}?$/;
 
 export interface OpenFlag {
@@ -30,13 +30,13 @@ export function openFlags({ file, remarks, text }: LauncherFile): ReadonlyMap<Fa
   return found;
 }
 
-/** An input of a script, with a flag whose value depends on it. */
-interface FedFlag {
+/** A flag whose value depends on an input of the script. */
+interface InputFlag {
   readonly what: Sentence;
   readonly flag: string;
   readonly value: string;
-  /** What is known of the input, with all the flags that it feeds. */
-  readonly reason: (flags: readonly FedFlag[]) => Sentence;
+  /** What is known of the input, with all the flags that depend on it. */
+  readonly reason: (flags: readonly InputFlag[]) => Sentence;
 }
 
 /**
@@ -45,7 +45,7 @@ interface FedFlag {
  */
 export function inputs(before: LauncherFile, after: LauncherFile): readonly Remark[] {
   const open = openFlags(before);
-  const fed = new Map<string, FedFlag[]>();
+  const byInput = new Map<string, InputFlag[]>();
   for (const name of Object.keys(after.facts) as FactName[]) {
     const [old, next] = [before.facts[name], after.facts[name]] as (Fact<unknown> | undefined)[];
     if (isStartFact(name) || next?.source.kind !== 'file' || next.source.place.file !== after.file) continue;
@@ -55,15 +55,20 @@ export function inputs(before: LauncherFile, after: LauncherFile): readonly Rema
     const input = inputFor(before.text, after.text, opened, next.source.place.range);
     if (input === null) continue;
     const key = say(input.what);
-    fed.set(key, [...(fed.get(key) ?? []), { ...input, flag: `${next.name ?? name} ${value}`, value }]);
+    byInput.set(key, [...(byInput.get(key) ?? []), { ...input, flag: `${next.name ?? name} ${value}`, value }]);
   }
-  return [...fed.values()].flatMap((flags) =>
+  return [...byInput.values()].flatMap((flags) =>
     flags.slice(0, 1).map(({ what, reason }): Remark => ({ what, reason: reason(flags), isWhole: true, isInput: true })),
   );
 }
 
 /** What the value of a flag depends on. @param opened the flag before; left out: it was known. @param range of the value now. */
-function inputFor(before: string, after: string, opened: OpenFlag | undefined, range: TextRange): Pick<FedFlag, 'what' | 'reason'> | null {
+function inputFor(
+  before: string,
+  after: string,
+  opened: OpenFlag | undefined,
+  range: TextRange,
+): Pick<InputFlag, 'what' | 'reason'> | null {
   const [, kept] = /\$\{(\w+):?-["']?$/.exec(after.slice(0, range.start)) ?? [];
   if (kept !== undefined && /^\d/.test(kept)) return defaulted(after, kept, range.start);
   const name = variable.exec(opened?.written ?? '')?.[1];
@@ -76,7 +81,7 @@ function inputFor(before: string, after: string, opened: OpenFlag | undefined, r
 }
 
 /** An argument with a default, which is the new value now. */
-function defaulted(text: string, number: string, at: number): Pick<FedFlag, 'what' | 'reason'> {
+function defaulted(text: string, number: string, at: number): Pick<InputFlag, 'what' | 'reason'> {
   const word = `\${${number}}`;
   const line = lineNumber(text, at);
   if (!isOfScript(text, at))
@@ -93,7 +98,7 @@ function defaulted(text: string, number: string, at: number): Pick<FedFlag, 'wha
 }
 
 /** An argument that the new value is written in place of. */
-function replacedArgument(before: string, after: string, { range, written }: OpenFlag): Pick<FedFlag, 'what' | 'reason'> {
+function replacedArgument(before: string, after: string, { range, written }: OpenFlag): Pick<InputFlag, 'what' | 'reason'> {
   // more than one digit needs braces: `$10` is `$1` followed by 0
   const number = /^\$(?:\{(\d+)|(\d))/.exec(written)?.slice(1).find(Boolean) ?? '';
   if (isOfScript(before, range.start) && !takesArgument(after, number))
@@ -107,11 +112,11 @@ function replacedArgument(before: string, after: string, { range, written }: Ope
   const line = lineNumber(before, range.start);
   return {
     what: sentence`${written} in line ${line}`,
-    reason: (flags) => sentence`${written} in line ${line} of the file before is replaced, for ${listed(flags)}`,
+    reason: (flags) => sentence`${written} in line ${line} of the old file is replaced, for ${listed(flags)}`,
   };
 }
 
-function listed(flags: readonly FedFlag[]): string {
+function listed(flags: readonly InputFlag[]): string {
   return flags.map(({ flag }) => flag).join(', ');
 }
 

@@ -8,7 +8,7 @@ export const seq1f1bManual: SliceRuntime = {
   name: 'zwx119/Seq1F1B',
   version: 'zwx119/Seq1F1B at 33bb4a1b',
   source:
-    'megatron/arguments.py 261 (width of a gated feed-forward) and 873 to 879, megatron/core/pipeline_parallel/sp_utils.py 151 to 175, megatron/model/transformer.py 865',
+    'megatron/arguments.py 873 to 879, megatron/core/pipeline_parallel/sp_utils.py 151 to 175, megatron/model/transformer.py 865; limits at `lines`',
   // splits by the layers that have attention, which its DeltaNet flags set
   rule: { flag: 'pipe-sp-strategy', words: {}, usual: 'average', unread: ['hybrid_comp'] },
   lengths: { flag: 'pipe-sp-manual-splits', word: 'manual', multiple: 128 },

@@ -32,7 +32,7 @@ export const seq1f1b: SliceRuntime = {
   name: 'thunlp/Seq1F1B',
   version: 'thunlp/Seq1F1B at 68934661',
   source:
-    'as MayDomine/Seq1F1B at f54b286c: megatron/arguments.py 260 (width of a gated feed-forward), 732 and 734, megatron/core/pipeline_parallel/sp_utils.py 119, megatron/model/transformer.py 855',
+    'as MayDomine/Seq1F1B at f54b286c: megatron/arguments.py 732 and 734, megatron/core/pipeline_parallel/sp_utils.py 119; limits at `lines`',
   on: null,
   splits: { flag: 'pipe-sp-splits', usual: 1 },
   rule: { flag: 'pipe-sp-strategy', words: { average: 'average', 'equal-work': 'uniform_comp' }, usual: 'average' },

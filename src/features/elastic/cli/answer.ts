@@ -10,7 +10,7 @@ import { placed } from '../../../core/errors';
 import { elasticJson } from '../json';
 import { outcomesText } from '../core/outcomes-text';
 import { elasticHtml } from '../core/report';
-import { sizesText } from '../../../core/domain/sizes-text';
+import { epochLayout } from '../core/epoch-layout';
 import { column, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
 import { reportedAssumptions } from '../../../core/domain/request';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
@@ -192,7 +192,7 @@ function epochRow({ request }: ElasticPlan, epoch: ElasticEpoch): string[] {
   return [
     String(epoch.epoch),
     String(epoch.frozenLayers),
-    sizesText({ tensor: 1, pipeline: epoch.pipelineLength, data: epoch.replicas, context: 1, expert: 1 }),
+    epochLayout(epoch),
     String(epoch.microBatches),
     formatCount(epoch.steps),
     column.duration(epoch.stepMs),

@@ -124,8 +124,8 @@ describe("a plan written into a launcher's file", () => {
 
   it('calls an argument that is shifted, or that of a function, by its line and not by a number', () => {
     const shifted = [
-      '$1 in line 2 of the file before is replaced, for --tensor-model-parallel-size 4',
-      '$1 in line 3 of the file before is replaced, for --pipeline-model-parallel-size 2',
+      '$1 in line 2 of the old file is replaced, for --tensor-model-parallel-size 4',
+      '$1 in line 3 of the old file is replaced, for --pipeline-model-parallel-size 2',
     ];
     assert.deepEqual(reasonsFor(`TP=$1; shift\nPP=$1; shift\n${both}`), shifted);
     const [own] = shifted;
@@ -137,7 +137,7 @@ describe("a plan written into a launcher's file", () => {
     assert.deepEqual(reasonsFor(one), [
       'argument 1 of the script no longer has an effect: --tensor-model-parallel-size 4, --pipeline-model-parallel-size 2 are in the file',
     ]);
-    const known = '$1 in line 2 of the file before is replaced, for --tensor-model-parallel-size 4';
+    const known = '$1 in line 2 of the old file is replaced, for --tensor-model-parallel-size 4';
     for (const more of ['echo ckpt-$1', 'echo ${1%/}', 'echo "$@"', 'echo $*', '[ $# -eq 1 ] || exit', 'echo $10'])
       assert.deepEqual(reasonsFor(`TP=$1\nPP=2\n${more}\n${both}`), [known], more);
     assert.deepEqual(reasonsFor(`TP=$10\nPP=2\necho \${10} $2 # and\n${both}`), [
