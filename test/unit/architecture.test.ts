@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 import { describe, it } from 'mocha';
 import ts from 'typescript';
 import { namedSchedules } from '../../src/core/domain/schedule-names';
@@ -18,8 +18,12 @@ interface Import {
   readonly typeOnly: boolean;
 }
 
-const sources = ['src', 'webview'].flatMap((folder) => typescriptFiles(folder)).map((file) => ({ file, tree: parse(file) }));
-const imports = sources.flatMap(({ file, tree }) => importsOf(file, tree));
+const files = new Set(['src', 'webview'].flatMap((folder) => typescriptFiles(folder)));
+const sources = [...files].map((file) => {
+  const tree = parse(file);
+  return { file, tree, nodes: nodesOf(tree) };
+});
+const imports = sources.flatMap(({ file, nodes }) => importsOf(file, nodes));
 
 describe('architecture', () => {
   it('lets each house import only what it may', () => {
@@ -78,7 +82,7 @@ describe('architecture', () => {
   });
 
   it('exports only what the product imports, except a list with reasons', () => {
-    const used = new Set(sources.flatMap(({ file, tree }) => namesImported(file, tree)));
+    const used = new Set(sources.flatMap((source) => namesImported(source)));
     const exported = sources.flatMap(({ file, tree }) => namesExported(tree).map((name) => ({ file: withoutExtension(file), name })));
     const unused = exported.filter(({ file, name }) => !used.has(`${file}#${name}`) && !used.has(`${file}#*`));
     assert.deepEqual(
@@ -91,40 +95,40 @@ describe('architecture', () => {
   it('keeps clocks, randomness and the process out of the core', () => {
     const impure = /^(Date|performance|process|console|setTimeout|setInterval|fetch|require|globalThis)$/;
     const offences: string[] = [];
-    for (const { file, tree } of sources) {
+    for (const { file, tree, nodes } of sources) {
       if (!placeOf(file).startsWith('src/core/')) continue;
-      visit(tree, (node) => {
+      for (const node of nodes) {
         const random = ts.isPropertyAccessExpression(node) && node.getText(tree) === 'Math.random';
         const global = ts.isIdentifier(node) && impure.test(node.text) && !isName(node);
         if (random || global) offences.push(`${file}: ${node.getText(tree)}`);
-      });
+      }
     }
     assert.deepEqual(offences, []);
   });
 
   it('measures by a clock that nobody can set back, the terminal apart: the date only stamps what is written', () => {
     const offences: string[] = [];
-    for (const { file, tree } of sources.filter(({ file }) => !file.startsWith('src/cli/')))
-      visit(tree, (node) => {
+    for (const { file, tree, nodes } of sources.filter(({ file }) => !file.startsWith('src/cli/')))
+      for (const node of nodes) {
         const isNow =
           ts.isNewExpression(node) && node.getText(tree) === 'new Date()' && !/^new Date\(\)\.toISOString$/.test(node.parent.getText(tree));
         if (isNow || (ts.isPropertyAccessExpression(node) && node.getText(tree) === 'Date.now'))
           offences.push(`${file}: ${node.getText(tree)}`);
-      });
+      }
     assert.deepEqual(offences, []);
   });
 
   it('compares names of schedules nowhere: what sets one apart is a trait of its kind', () => {
     const isName = (node: ts.Node): boolean => ts.isStringLiteral(node) && namedSchedules.some((name) => name === node.text);
     const offences: string[] = [];
-    for (const { file, tree } of sources) {
+    for (const { file, tree, nodes } of sources) {
       if (file.startsWith('src/core/schedules/')) continue;
-      visit(tree, (node) => {
+      for (const node of nodes) {
         const isEquality = ts.isBinaryExpression(node) && /^[!=]==$/.test(node.operatorToken.getText(tree));
         const isCompared = isEquality && (isName(node.left) || isName(node.right));
         if (isCompared || (ts.isCaseClause(node) && isName(node.expression)))
           offences.push(`${file}: ${node.getText(tree).split('\n')[0]}`);
-      });
+      }
     }
     assert.deepEqual(offences, []);
   });
@@ -193,31 +197,42 @@ function parse(file: string): ts.SourceFile {
   return sourceTree(file, readFileSync(join(root, file), 'utf8'));
 }
 
-function importsOf(from: string, tree: ts.SourceFile): Import[] {
+/** All nodes of a tree, once for all tests: to walk a tree takes longer than what they ask of each node. */
+function nodesOf(tree: ts.SourceFile): readonly ts.Node[] {
+  const nodes: ts.Node[] = [];
+  const visit = (node: ts.Node): void => {
+    nodes.push(node);
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return nodes;
+}
+
+function importsOf(from: string, nodes: readonly ts.Node[]): Import[] {
   const found: Import[] = [];
   const add = (specifier: ts.Node | undefined, typeOnly: boolean): void => {
     if (specifier === undefined || !ts.isStringLiteral(specifier)) return;
     const ours = specifier.text.startsWith('.');
     found.push({ from, to: ours ? target(from, specifier.text) : specifier.text, ours, typeOnly });
   };
-  visit(tree, (node) => {
+  for (const node of nodes) {
     if (ts.isImportDeclaration(node)) add(node.moduleSpecifier, isTypeOnly(node.importClause));
     else if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
     else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0], false);
     else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) add(node.argument.literal, true);
-  });
+  }
   return found;
 }
 
 /** What a file imports of ours by name, `file#name`; `file#*` where it takes the file as a whole. */
-function namesImported(from: string, tree: ts.SourceFile): string[] {
+function namesImported({ file: from, tree, nodes }: (typeof sources)[number]): string[] {
   const found: string[] = [];
   const add = (specifier: ts.Node | undefined, names: readonly ts.ImportOrExportSpecifier[] | null): void => {
     if (specifier === undefined || !ts.isStringLiteral(specifier) || !specifier.text.startsWith('.')) return;
     const file = target(from, specifier.text);
     found.push(...(names?.map(({ name, propertyName }) => `${file}#${(propertyName ?? name).text}`) ?? [`${file}#*`]));
   };
-  visit(tree, (node) => {
+  for (const node of nodes) {
     if (ts.isImportDeclaration(node)) {
       const names = node.importClause?.namedBindings;
       add(node.moduleSpecifier, names !== undefined && ts.isNamedImports(names) ? [...names.elements] : null);
@@ -237,7 +252,7 @@ function namesImported(from: string, tree: ts.SourceFile): string[] {
       const file = target(from, node.name.text);
       found.push(...node.body.statements.filter(ts.isInterfaceDeclaration).map(({ name }) => `${file}#${name.text}`));
     }
-  });
+  }
   return found;
 }
 
@@ -286,10 +301,8 @@ function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
 }
 
 function target(from: string, specifier: string): string {
-  const path = relative(root, resolve(root, dirname(from), specifier))
-    .split(sep)
-    .join('/');
-  return existsSync(join(root, path, 'index.ts')) && !existsSync(join(root, `${path}.ts`)) ? `${path}/index` : path;
+  const path = posix.join(posix.dirname(from), specifier);
+  return files.has(`${path}/index.ts`) && !files.has(`${path}.ts`) ? `${path}/index` : path;
 }
 
 /** Empty: a file of the core itself. */
@@ -330,11 +343,6 @@ function findCycle(next: ReadonlyMap<string, readonly string[]>): readonly strin
     if (cycle !== null) return cycle;
   }
   return null;
-}
-
-function visit(node: ts.Node, action: (node: ts.Node) => void): void {
-  action(node);
-  ts.forEachChild(node, (child) => visit(child, action));
 }
 
 function withoutExtension(file: string): string {
