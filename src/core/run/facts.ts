@@ -83,6 +83,8 @@ export interface LauncherFile {
   readonly isPart?: true;
   /** `${NAME}` placeholders of a template that stand for values; a template is not an error. */
   readonly placeholders: readonly string[];
+  /** Of a shell script, where `$1` may not be its own argument: its functions, and what of it is not understood. */
+  readonly otherArguments?: readonly TextRange[];
 }
 
 /** A reader: pure, synchronous, total. @throws ExpectedError with a place for text that is not of its syntax at all. */

@@ -52,7 +52,7 @@ export function inputs(before: LauncherFile, after: LauncherFile): readonly Rema
     const opened = open.get(name);
     if (opened === undefined && JSON.stringify(old?.value) === JSON.stringify(next.value)) continue;
     const value = Array.isArray(next.value) ? next.value.join(' ') : say(sentence`${next.value as string | number}`);
-    const input = inputFor(before.text, after.text, opened, next.source.place.range);
+    const input = inputFor(before, after, opened, next.source.place.range);
     if (input === null) continue;
     const key = say(input.what);
     byInput.set(key, [...(byInput.get(key) ?? []), { ...input, flag: `${next.name ?? name} ${value}`, value }]);
@@ -64,12 +64,12 @@ export function inputs(before: LauncherFile, after: LauncherFile): readonly Rema
 
 /** What the value of a flag depends on. @param opened the flag before; left out: it was known. @param range of the value now. */
 function inputFor(
-  before: string,
-  after: string,
+  before: LauncherFile,
+  after: LauncherFile,
   opened: OpenFlag | undefined,
   range: TextRange,
 ): Pick<InputFlag, 'what' | 'reason'> | null {
-  const [, kept] = /\$\{(\w+):?-["']?$/.exec(after.slice(0, range.start)) ?? [];
+  const [, kept] = /\$\{(\w+):?-["']?$/.exec(after.text.slice(0, range.start)) ?? [];
   if (kept !== undefined && /^\d/.test(kept)) return defaulted(after, kept, range.start);
   const name = variable.exec(opened?.written ?? '')?.[1];
   if (opened === undefined || name === undefined) return null;
@@ -81,10 +81,10 @@ function inputFor(
 }
 
 /** An argument with a default, which is the new value now. */
-function defaulted(text: string, number: string, at: number): Pick<InputFlag, 'what' | 'reason'> {
+function defaulted(file: LauncherFile, number: string, at: number): Pick<InputFlag, 'what' | 'reason'> {
   const word = `\${${number}}`;
-  const line = lineNumber(text, at);
-  if (!isOfScript(text, at))
+  const line = lineNumber(file.text, at);
+  if (!isOfScript(file, at))
     return { what: sentence`${word} in line ${line}`, reason: (flags) => sentence`${word}, where it is given, wins over ${listed(flags)}` };
   return {
     what: sentence`argument ${number}`,
@@ -98,10 +98,10 @@ function defaulted(text: string, number: string, at: number): Pick<InputFlag, 'w
 }
 
 /** An argument that the new value is written in place of. */
-function replacedArgument(before: string, after: string, { range, written }: OpenFlag): Pick<InputFlag, 'what' | 'reason'> {
+function replacedArgument(before: LauncherFile, after: LauncherFile, { range, written }: OpenFlag): Pick<InputFlag, 'what' | 'reason'> {
   // more than one digit needs braces: `$10` is `$1` followed by 0
   const number = /^\$(?:\{(\d+)|(\d))/.exec(written)?.slice(1).find(Boolean) ?? '';
-  if (isOfScript(before, range.start) && !takesArgument(after, number))
+  if (isOfScript(before, range.start) && !takesArgument(after.text, number))
     return {
       what: sentence`argument ${number}`,
       reason: (flags) =>
@@ -109,7 +109,7 @@ function replacedArgument(before: string, after: string, { range, written }: Ope
           ? sentence`argument ${number} of the script no longer has an effect: ${listed(flags)} are in the file`
           : sentence`argument ${number} of the script no longer has an effect: ${listed(flags)} is in the file`,
     };
-  const line = lineNumber(before, range.start);
+  const line = lineNumber(before.text, range.start);
   return {
     what: sentence`${written} in line ${line}`,
     reason: (flags) => sentence`${written} in line ${line} of the old file is replaced, for ${listed(flags)}`,
@@ -129,17 +129,8 @@ const comments = /^[ \t]*#.*$|[ \t]# in place of \$.*$/gm;
 const shifts = /(?<![\w$.{/-])(?:shift|set[ \t]+--?)(?![\w=.-])/;
 
 /** Whether `$1` at a place is the argument of that number that the script was started with: neither shifted nor of a function. */
-function isOfScript(text: string, at: number): boolean {
-  return !shifts.test(text.replace(comments, '')) && !isInFunction(text, at);
-}
-
-function isInFunction(text: string, at: number): boolean {
-  return [...text.matchAll(/^[ \t]*(?:function[ \t]+[\w:-]+[ \t]*(?:\(\))?|[\w:-]+[ \t]*\(\))\s*\{/gm)].some(({ index, 0: head }) => {
-    let depth = 1;
-    let end = index + head.length;
-    for (; end < text.length && depth > 0; end++) depth += text[end] === '{' ? 1 : text[end] === '}' ? -1 : 0;
-    return index < at && at < end;
-  });
+function isOfScript({ text, otherArguments = [] }: LauncherFile, at: number): boolean {
+  return !shifts.test(text.replace(comments, '')) && !otherArguments.some(({ start, end }) => start <= at && at < end);
 }
 
 /** Whether a script may still take an argument: by its number, with all others, or by how many there are. */

@@ -97,6 +97,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
     return { ...read, facts: { ...allocatorFacts(texts, evaluation, started.command), ...read.facts } };
   }
   const launch = findLaunch(texts, evaluation);
+  const otherArguments = nodesOfType(root, otherArgumentTypes).map(({ start, end }) => ({ start, end }));
   const environment = allocatorFacts(texts, evaluation, launch.command);
   const flags = withScheduler(file, text, launch.flags);
   const written = evaluation.hereDocuments.map((document) => readHereDocument(texts, document));
@@ -110,14 +111,11 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   const jsonFiles = layers.slice(0, -1).filter(isJson);
   const ofJson = jsonFiles.map((layer) => ({ ...readShardingFacts(layer), ...optimizerOfDeepSpeed(layer) }));
   const ofDocuments = Object.assign({}, ...ofJson, ...written.map((found) => found?.facts ?? {})) as Facts;
-  return launcherFile(
-    texts,
-    original,
-    { ...launch, flags },
-    { ...oneNode({ ...launch, flags }, text), ...environment, ...ofDocuments },
-    remarks,
-  );
+  const facts = { ...oneNode({ ...launch, flags }, text), ...environment, ...ofDocuments };
+  return { ...launcherFile(texts, original, { ...launch, flags }, facts, remarks), ...(otherArguments.length > 0 && { otherArguments }) };
 }
+
+const otherArgumentTypes: ReadonlySet<string> = new Set(['function_definition', 'ERROR']);
 
 /** What a script hands to a program: the flags of its command, or variables. */
 function readLaunch(program: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {
@@ -269,8 +267,8 @@ function refuseUnfit(file: string, text: string): void {
 
 /** One remark for all that the grammar could not place, at the first of it. */
 function syntaxRemarks(file: string, root: ShellNode): Finding[] {
-  const found = firstError(root);
-  if (found === null) return [];
+  const [found] = nodesOfType(root, new Set(['ERROR']));
+  if (found === undefined) return [];
   const range = { start: found.start, end: Math.min(found.end, found.start + 80) };
   const message = sentence`This part of the script is not understood, so what it sets is not known`;
   return [
@@ -285,13 +283,15 @@ function syntaxRemarks(file: string, root: ShellNode): Finding[] {
   ];
 }
 
-function firstError(root: ShellNode): ShellNode | null {
+/** The outermost nodes of some types, in the order of the script. */
+function nodesOfType(root: ShellNode, types: ReadonlySet<string>): readonly ShellNode[] {
+  const found: ShellNode[] = [];
   const open = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if (node.type === 'ERROR') return node;
-    for (let index = node.children.length - 1; index >= 0; index -= 1) append(open, node.children.slice(index, index + 1));
+    if (types.has(node.type)) found.push(node);
+    else append(open, node.children.toReversed());
   }
-  return null;
+  return found;
 }
 
 /** Null for a text that is not DeepSpeed JSON. Facts are placed in the script. */

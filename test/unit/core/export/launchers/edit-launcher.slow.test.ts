@@ -130,6 +130,17 @@ describe("a plan written into a launcher's file", () => {
     assert.deepEqual(reasonsFor(`TP=$1; shift\nPP=$1; shift\n${both}`), shifted);
     const [own] = shifted;
     assert.deepEqual(reasonsFor(`train() {\n  TP=$1\n}\nPP=2\ntrain $1\n${both}`), [own?.replace('line 2', 'line 6')]);
+    // a brace in a string or a remark is not the end of a function, and parentheses hold one too
+    const bodies = [
+      "train() {\n echo '}'; TP=$1\n}",
+      'train() { # }\nTP=$1\n}',
+      'train() {\n:; TP=$1; echo "${A}}"\n}',
+      'function train (\n:; TP=$1\n)',
+    ];
+    for (const body of bodies) assert.deepEqual(reasonsFor(`${body}\nPP=2\ntrain\n${both}`), [own?.replace('line 2', 'line 3')], body);
+    assert.deepEqual(reasonsFor(`train() {\n  TP=\${1:-2}\n}\nPP=2\ntrain\n${both}`), [
+      '${1}, where it is given, wins over --tensor-model-parallel-size 4',
+    ]);
   });
 
   it('reports an argument of two flags once, and that it has no effect only where nothing else takes it', () => {
