@@ -81,7 +81,7 @@ export function decidedBySearch({ model, data, context }: LaunchSettings, { laun
     (name) => open.has(name) && facts[name]?.source.kind !== 'file',
   );
   const stage = countOf(facts, 'zeroStage') ?? (facts.zeroStage === undefined ? 0 : null);
-  if (data * context === 1 && model.experts === null && stage !== null && stage <= 1) left.push('zeroStage');
+  if (data * context === 1 && model.experts === null && stage !== null && stage <= 1) left.push('zeroStage', 'overlapParamGather');
   return (setting) => !setting.facts.some((fact) => left.includes(fact));
 }
 

@@ -63,6 +63,40 @@ describe('a layout written into a config', () => {
     }
   });
 
+  it('takes an overlapped gather of weights for none where one replica has nothing to gather', async () => {
+    const nemo = `trainer:
+  num_nodes: 1
+  devices: 8
+  precision: bf16-mixed
+model:
+  mcore_gpt: true
+  micro_batch_size: 1
+  global_batch_size: 1
+  tensor_model_parallel_size: 4
+  pipeline_model_parallel_size: 2
+  encoder_seq_length: 2048
+  num_layers: 16
+  hidden_size: 2048
+  ffn_hidden_size: 8192
+  num_attention_heads: 16
+  optim:
+    name: distributed_fused_adam
+    overlap_grad_sync: true
+    overlap_param_sync: true
+`;
+    const before = await searched('nemo.yaml', nemo);
+    const { best, runnersUp, launched } = before.result;
+    const plans = [best, ...runnersUp.map(({ plan }) => plan)];
+    assert.ok(plans.length > 1);
+    for (const plan of plans) {
+      assert.equal(plan.point.layout.data, 1);
+      const { text } = applyLayout(before, before.result, plan, launched);
+      assert.match(text, /overlap_param_sync: true\n/);
+      const { result } = await searched('nemo.yaml', text);
+      assert.deepEqual(result.launched?.point.layout, plan.point.layout);
+    }
+  });
+
   it('is not written into a model', async () => {
     const config = JSON.stringify({ model_type: 'gpt2', n_layer: 4, n_embd: 256, n_head: 4, n_positions: 256, vocab_size: 1000 });
     const model = await searched('config.json', config);

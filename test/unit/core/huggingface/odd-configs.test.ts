@@ -35,6 +35,18 @@ describe('what changes a model and no time, in a config.json', () => {
     assert.deepEqual([rotary?.base, details?.routerAuxLoss, details?.routerJitter], [123_456, 0.03, 0.01]);
   });
 
+  it('is read: the scale of attention of MPT, in its section, unless it is the usual one', () => {
+    const mpt = { model_type: 'mpt', d_model: 256, n_heads: 4, n_layers: 4 };
+    const scale = (attention: object) => modelOf({ ...mpt, attn_config: attention }).details?.attentionScale;
+    assert.equal(scale({ softmax_scale: 0.05 }), 0.05);
+    // heads are 64 wide
+    for (const usual of [{ softmax_scale: 0.125 }, { softmax_scale: null }, {}]) assert.equal(scale(usual), undefined);
+    const read = readHuggingFace('config.json', JSON.stringify({ ...sizes, ...mpt, attn_config: { softmax_scale: 0.05 } }));
+    const { source } = read.facts.attentionScale ?? assert.fail('no fact');
+    assert.ok(source.kind === 'file');
+    assert.equal(source.key, 'softmax_scale');
+  });
+
   it('is read: windows of GPT-Neo, by layer', () => {
     const neo = { model_type: 'gpt_neo', num_layers: 4, num_heads: 4, window_size: 64, max_position_embeddings: 512 };
     const windows = (config: object) => modelOf({ ...neo, ...config }).layerKinds?.map(({ window }) => window);
