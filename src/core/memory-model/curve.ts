@@ -1,4 +1,5 @@
 import { lentTo } from '../schedules/activation-copies';
+import { memoized } from '../records';
 import { operationKind, type Schedule, type Timeline } from '../schedules/schedule';
 import { momentBytes, type BusiestMoment, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import type { MemoryPart } from './profile';
@@ -60,58 +61,118 @@ export interface StagePeak {
 }
 
 /**
- * Sees one operation of a walk; no object is made for each.
+ * Sees one operation of a walk.
  *
- * @param alive what it finds, a forward's own tensors included; valid during the call.
+ * @param alive what it finds, a forward's own tensors included.
  * @param duringBytes in use during the operation, its busiest moment taken for all of it.
  * @param afterBytes in use after it.
  */
 type Visit = (row: number, own: UnitMemory, moment: BusiestMoment, alive: AliveBytes, duringBytes: number, afterBytes: number) => void;
 
+/** What each kind of unit holds on a chunk, by kind: the numbers that a walk adds up. */
+interface UnitColumns {
+  readonly activations: Float64Array;
+  readonly keysValues: Float64Array;
+  readonly logits: Float64Array;
+  readonly keyValueGradients: Float64Array;
+  readonly keptForWeights: Float64Array;
+  /** From a unit's forward to its backward. */
+  readonly saved: Float64Array;
+  readonly forwardMoment: Float64Array;
+  readonly backwardMoment: Float64Array;
+  readonly backwardInputMoment: Float64Array;
+  readonly backwardWeightWorking: Float64Array;
+}
+
+const unitColumns = new WeakMap<ChunkMemory, UnitColumns>();
+
+function columnsOfChunk({ alike }: ChunkMemory): UnitColumns {
+  const column = (bytes: (own: UnitMemory) => number): Float64Array => Float64Array.from(alike, bytes);
+  return {
+    activations: column(({ activations }) => activations),
+    keysValues: column(({ keysValues }) => keysValues),
+    logits: column(({ logits }) => logits),
+    keyValueGradients: column(({ keyValueGradients }) => keyValueGradients),
+    keptForWeights: column(({ keptForWeights }) => keptForWeights),
+    saved: column(savedBytes),
+    forwardMoment: column(({ forward }) => momentBytes(forward)),
+    backwardMoment: column(({ backward }) => momentBytes(backward)),
+    backwardInputMoment: column(({ backwardInput }) => momentBytes(backwardInput)),
+    backwardWeightWorking: column(({ backwardWeight }) => backwardWeight.working),
+  };
+}
+
 /**
  * Goes through the operations of one stage in order. They run one after the other, so what is alive depends only on the order; an
  * overlapped pair counts as its forward, then its backward, which is the most it can hold.
+ *
+ * @param seen operations that hold no more than this are not visited; the visitor may raise it.
  */
-function walkStage(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number, visit: Visit): void {
-  const { units, rowStart, kind, chunk, unit } = schedule;
+function walkStage(
+  schedule: Schedule,
+  chunks: readonly ChunkMemory[],
+  stage: number,
+  visit: Visit,
+  seen: { bytes: number } = { bytes: -Infinity },
+): void {
+  const { units, rowStart, kind, chunk, unit, copies } = schedule;
   const copied = copiedByRow(schedule, stage, (on, of) => chunks[on]?.alike[chunks[on].unitKinds[of] ?? 0]?.activations ?? 0);
-  const alive = { activations: copied.lent, keysValues: 0, keyValueGradients: 0, logits: 0, keptForWeights: 0 };
+  const columns = chunks.map((memory) => memoized(unitColumns, memory, () => columnsOfChunk(memory)));
+  let [activations, keysValues, keyValueGradients, logits, keptForWeights] = [copied.lent, 0, 0, 0, 0];
   const { forward, backward, backwardWeight } = operationKind;
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
     const index = unit[row] ?? 0;
-    alive.activations += copied.change(row);
-    const memory = chunks[chunk[row] ?? 0];
-    const own = memory?.alike[memory.unitKinds[index] ?? 0];
+    const on = chunk[row] ?? 0;
+    if (copies !== undefined) activations += copied.change(row);
+    const memory = chunks[on];
+    const own = columns[on];
     if (memory === undefined || own === undefined) continue;
-    if (kind[row] === forward) {
-      alive.activations += own.activations;
-      alive.keysValues += own.keysValues;
-      alive.logits += own.logits;
-      const bytes = aliveBytes(alive);
-      const duringBytes = bytes + (momentBytes(own.forward) - savedBytes(own));
-      visit(row, own, own.forward, alive, duringBytes, bytes);
+    const alike = memory.unitKinds[index] ?? 0;
+    if (alike >= memory.alike.length) continue;
+    const what = kind[row];
+    const isForward = what === forward;
+    const isWeight = what === backwardWeight;
+    const whole = what === backward;
+    const kept = own.keptForWeights[alike] ?? 0;
+    const saved = own.saved[alike] ?? 0;
+    const gradients = own.keyValueGradients[alike] ?? 0;
+    if (isForward) {
+      activations += own.activations[alike] ?? 0;
+      keysValues += own.keysValues[alike] ?? 0;
+      logits += own.logits[alike] ?? 0;
+    } else if (!isWeight && gradients > 0 && units[index + 1]?.microBatch !== units[index]?.microBatch)
+      keyValueGradients += sequenceGradients(memory, index, units[index]?.slice ?? 0);
+    const bytes = activations + keysValues + logits + keyValueGradients + keptForWeights;
+    const others = bytes - saved;
+    const duringBytes = isForward
+      ? bytes + ((own.forwardMoment[alike] ?? 0) - saved)
+      : isWeight
+        ? bytes + (own.backwardWeightWorking[alike] ?? 0)
+        : others + ((whole ? own.backwardMoment : own.backwardInputMoment)[alike] ?? 0);
+    const memoryOfUnit = duringBytes > seen.bytes ? memory.alike[alike] : undefined;
+    if (memoryOfUnit !== undefined) {
+      const alive = { activations, keysValues, keyValueGradients, logits, keptForWeights };
+      const afterBytes = isForward ? bytes : isWeight ? bytes - kept : others - gradients + (whole ? 0 : kept);
+      visit(row, memoryOfUnit, momentOfKind(memoryOfUnit, what), alive, duringBytes, afterBytes);
+    }
+    if (isForward) continue;
+    if (isWeight) {
+      keptForWeights -= kept;
       continue;
     }
-    if (kind[row] === backwardWeight) {
-      const bytes = aliveBytes(alive);
-      const moment = own.backwardWeight;
-      visit(row, own, moment, alive, bytes + moment.working, bytes - own.keptForWeights);
-      alive.keptForWeights -= own.keptForWeights;
-      continue;
-    }
-    const whole = kind[row] === backward;
-    const moment = whole ? own.backward : own.backwardInput;
-    const kept = whole ? 0 : own.keptForWeights;
-    if (own.keyValueGradients > 0 && units[index + 1]?.microBatch !== units[index]?.microBatch)
-      alive.keyValueGradients += sequenceGradients(memory, index, units[index]?.slice ?? 0);
-    const others = aliveBytes(alive) - savedBytes(own);
-    visit(row, own, moment, alive, others + momentBytes(moment), others - own.keyValueGradients + kept);
-    alive.activations -= own.activations;
-    alive.keysValues -= own.keysValues;
-    alive.logits -= own.logits;
-    alive.keyValueGradients -= own.keyValueGradients;
-    alive.keptForWeights += kept;
+    activations -= own.activations[alike] ?? 0;
+    keysValues -= own.keysValues[alike] ?? 0;
+    logits -= own.logits[alike] ?? 0;
+    keyValueGradients -= gradients;
+    if (!whole) keptForWeights += kept;
   }
+}
+
+function momentOfKind(own: UnitMemory, kind: number | undefined): BusiestMoment {
+  const { forward, backward, backwardWeight } = operationKind;
+  if (kind === forward) return own.forward;
+  if (kind === backwardWeight) return own.backwardWeight;
+  return kind === backward ? own.backward : own.backwardInput;
 }
 
 /** What copies change on a stage. */
@@ -148,32 +209,31 @@ function savedBytes({ activations, keysValues, logits }: UnitMemory): number {
   return activations + keysValues + logits;
 }
 
-function aliveBytes({ activations, keysValues, keyValueGradients, logits, keptForWeights }: AliveBytes): number {
-  return activations + keysValues + logits + keyValueGradients + keptForWeights;
-}
-
 /** The most that the operations of a stage hold at once; the first such point. */
 export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number): StagePeak {
-  // Where all forwards come first each is a new peak: only its numbers are kept.
-  const at = { row: -1, own: null as UnitMemory | null, moment: null as BusiestMoment | null };
-  const found = { ...nothingAlive };
-  let bytes = 0;
-  walkStage(schedule, chunks, stage, (row, own, moment, alive, duringBytes) => {
-    if (duringBytes <= bytes) return;
-    bytes = duringBytes;
-    at.row = row;
-    at.own = own;
-    at.moment = moment;
-    found.activations = alive.activations;
-    found.keysValues = alive.keysValues;
-    found.keyValueGradients = alive.keyValueGradients;
-    found.logits = alive.logits;
-    found.keptForWeights = alive.keptForWeights;
-  });
-  const { row, own, moment } = at;
-  if (own === null || moment === null) return { row, operation: 'none', alive: nothingAlive, working: 0, bytes };
-  const { operation, working } = moment;
-  return { row, operation, working, bytes, alive: aliveAt(found, own, moment, schedule.kind[row]) };
+  interface Found {
+    readonly row: number;
+    readonly own: UnitMemory;
+    readonly moment: BusiestMoment;
+    readonly alive: AliveBytes;
+  }
+  const peak = { bytes: 0 };
+  let found: Found | null = null;
+  const visit: Visit = (row, own, moment, alive, duringBytes) => {
+    peak.bytes = duringBytes;
+    found = { row, own, moment, alive };
+  };
+  walkStage(schedule, chunks, stage, visit, peak);
+  const at = ((): Found | null => found)();
+  if (at === null) return { row: -1, operation: 'none', alive: nothingAlive, working: 0, bytes: peak.bytes };
+  const { row, own, moment, alive } = at;
+  return {
+    row,
+    operation: moment.operation,
+    working: moment.working,
+    bytes: peak.bytes,
+    alive: aliveAt(alive, own, moment, schedule.kind[row]),
+  };
 }
 
 /** What is alive at the busiest moment of an operation that found `alive`. */

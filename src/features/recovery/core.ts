@@ -5,7 +5,7 @@ import { layerMatrixParameters } from '../../core/model/parameters';
 import { scheduleOn, unlessUnmet } from '../../core/schedules/on-layout';
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { buildPipeline, type Pipeline } from '../../core/planner/predict/pipeline';
-import { measure, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';
+import { busiestStageMs, measure, stepMs, type CandidateSpec, type Prediction } from '../../core/planner/predict/predict';
 import { counted, sentence, type Sentence } from '../../core/sentence';
 import { elementBytes } from '../../core/domain/number-formats';
 import { masterBytes, stateBytes } from '../../core/domain/optimizer';
@@ -264,12 +264,18 @@ function predictCutStep(request: PlanRequest, spec: CandidateSpec, signal: Cance
   return step === null ? null : { step, layers: pipeline.stages.map(({ contents }) => contents.layers) };
 }
 
-/** The cut on which a slow stage holds fewer layers, each of which goes to the stage with least: the fastest of all that leave it one. */
+/** Relative slack for the rounding of sums. */
+const rounding = 1e-9;
+
+/**
+ * The cut on which a slow stage holds fewer layers, each of which goes to the stage with least: the fastest of all that leave it one. Of
+ * those on which a stage computes for longer than the best step takes, none is simulated.
+ */
 function fasterCut(question: Question, before: readonly number[]): CutStep | null {
   const { request, spec, struck, signal } = question;
   const [slow = 0] = struck.lost.keys();
   const cut = [...before];
-  let best: CutStep | null = null;
+  let best: { readonly ms: number; readonly pipeline: Pipeline; readonly layers: readonly number[] } | null = null;
   while ((cut[slow] ?? 0) > 1 && cut.length > 1) {
     const others = cut.map((count, stage) => ({ count, stage })).filter(({ stage }) => stage !== slow);
     const { stage } = others.reduce((least, other) => (other.count < least.count ? other : least));
@@ -277,10 +283,17 @@ function fasterCut(question: Question, before: readonly number[]): CutStep | nul
     cut[stage] = (cut[stage] ?? 0) + 1;
     const changed = { ...request, layout: { ...request.layout, stageLayers: [...cut] } };
     const pipeline = slowed(buildPipeline(changed), spec, (index) => (index === slow ? slowness(question) : 1));
-    const step = unlessUnmet(() => measure(pipeline, spec, signal));
-    if (step !== null && (best === null || step.iterationMs < worthMoving * best.step.iterationMs)) best = { step, layers: [...cut] };
+    const worthMs = worthMoving * (best?.ms ?? Infinity);
+    if (busiestStageMs(pipeline, spec) * (1 - rounding) >= worthMs) continue;
+    const ms = timeOnly(pipeline, spec, signal);
+    if (ms !== null && ms < worthMs) best = { ms, pipeline, layers: [...cut] };
   }
-  return best;
+  return best === null ? null : { step: measure(best.pipeline, spec, signal), layers: best.layers };
+}
+
+/** Ms of a step, without its memory where the order does not depend on it; null where the schedule cannot run. */
+function timeOnly(pipeline: Pipeline, spec: CandidateSpec, signal: CancelSignal | undefined): number | null {
+  return spec.kind.planned ? (unlessUnmet(() => measure(pipeline, spec, signal))?.iterationMs ?? null) : stepMs(pipeline, spec, signal);
 }
 
 /** Fewer replicas, each with more micro-batches; what one of them has beyond its share counts by sequence. */

@@ -7,7 +7,8 @@ import { hostMemory } from '../../partition/host-memory';
 import { fitsMemory, memoryVerdict } from '../../memory-model/verdict';
 import type { StageContents } from '../../memory-model/layer-tensors';
 import type { MemoryProfile } from '../../memory-model/profile';
-import { maximum, mean } from '../../numbers';
+import { maximum, mean, sum } from '../../numbers';
+import { memoized } from '../../records';
 import { roundingShare } from '../../schedules/simulate/gaps';
 import { busyTimes, idleTimes, withinStep } from '../../schedules/simulate/idle';
 import type { ScheduleKind } from '../../schedules/kind';
@@ -162,6 +163,44 @@ function fixedKindsLike({ placement, chunksPerStage }: ScheduleOnLayout): readon
 export function stepMs(pipeline: Pipeline, { kind, scheme }: Pick<CandidateSpec, 'kind' | 'scheme'>, signal?: CancelSignal): number | null {
   return unlessUnmet(
     () => timeOrder(pipeline, makeOrder(pipeline, pipeline.chunksOn(kind), kind, scheme, signal), signal).times.iterationMs,
+  );
+}
+
+/**
+ * Ms that the busiest stage computes, whatever the order: no step of these chunks is shorter. 0 where passes may move between stages.
+ */
+export function busiestStageMs(pipeline: Pipeline, { kind, scheme }: Pick<CandidateSpec, 'kind' | 'scheme'>): number {
+  const { costs, stageOfChunk } = pipeline.chunksOn(kind);
+  if (kind.exchangesAttention === true) return 0;
+  const busyMs = new Float64Array(pipeline.stages.length);
+  const timeOfChunks = new Map<SliceCost, number>();
+  costs.forEach((cost, chunk) => {
+    const ms = memoized(timeOfChunks, cost, () => schemeMs(cost, scheme));
+    const stage = stageOfChunk[chunk] ?? 0;
+    busyMs[stage] = (busyMs[stage] ?? 0) + ms;
+  });
+  return maximum(busyMs);
+}
+
+/** Forward and backward of every slice, ms. */
+function schemeMs(cost: SliceCost, scheme: Scheme): number {
+  const timeOfSlices = new Map<string, number>();
+  return sum(
+    scheme.map(({ batch, tokens, documents }) => {
+      let context = 0;
+      return sum(
+        tokens.map((length) => {
+          const key = documents === undefined ? `${batch},${length},${context}` : '';
+          const ofSlice = (): number => {
+            const { forwardMs, backwardMs } = cost(batch, length, context, documents);
+            return forwardMs + backwardMs;
+          };
+          const ms = key === '' ? ofSlice() : memoized(timeOfSlices, key, ofSlice);
+          context += length;
+          return ms;
+        }),
+      );
+    }),
   );
 }
 
