@@ -246,7 +246,13 @@ function setContextKeys(): string[] {
     const [key] = node.arguments;
     if (key !== undefined && ts.isStringLiteral(key)) keys.push(key.text);
   });
-  for (const file of ['src/extension/sessions/profiles.ts', 'src/features/rehearsal/vscode/rehearsals.ts', 'src/extension/build.ts'])
+  const setters = [
+    'src/extension/sessions/profiles.ts',
+    'src/extension/sessions/layout-diff.ts',
+    'src/features/rehearsal/vscode/rehearsals.ts',
+    'src/extension/build.ts',
+  ];
+  for (const file of setters)
     eachNode(file, (node) => {
       if (!ts.isCallExpression(node) || node.expression.getText() !== 'vscode.commands.executeCommand') return;
       const [command, key] = node.arguments;

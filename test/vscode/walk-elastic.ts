@@ -4,7 +4,7 @@ import path from 'node:path';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { until } from './until';
-import { askFromPalette, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
+import { askFromPalette, openFile, picturesOf, runFromPalette, saveAsProposed, showEditor, type Workbench } from './workbench';
 
 const sample = path.join(import.meta.dirname, '../../media/samples/vit-elastic');
 
@@ -59,18 +59,14 @@ function elasticSteps(
         assert.match(await words.innerText(), /\sfor 10\sepochs instead of /);
         await tab.getByRole('button', { name: 'Export' }).click();
         await tab.getByText('Tables as CSV', { exact: true }).click();
-        await page.locator('.quick-input-widget input[type=text]').waitFor();
-        await page.keyboard.press('Enter');
         const folder = path.dirname(file);
-        const saved = await until('the table', () => readdirSync(folder).find((entry) => entry.endsWith('-elastic.csv')));
-        const lines = readFileSync(path.join(folder, saved), 'utf8').split('\r\n');
+        const saved = await saveAsProposed(page, folder, '-elastic.csv');
+        const lines = saved.split('\r\n');
         assert.equal(lines.filter((line) => /^\d+,/.test(line)).length, 10);
         await tab.getByRole('button', { name: 'Export' }).click();
         await tab.getByText('Report as HTML', { exact: true }).click();
-        await page.locator('.quick-input-widget input[type=text]').waitFor();
-        await page.keyboard.press('Enter');
-        const report = await until('the report', () => readdirSync(folder).find((entry) => entry.endsWith('.html')));
-        assert.match(readFileSync(path.join(folder, report), 'utf8'), /What each mechanism gains[^]*Every epoch[^]*<\/html>/);
+        const report = await saveAsProposed(page, folder, '.html');
+        assert.match(report, /What each mechanism gains[^]*Every epoch/);
         await look('verdict');
       },
     },
@@ -85,7 +81,7 @@ function elasticSteps(
           await card.locator('input').focus();
           await page.keyboard.press('Home');
           await card.locator('.study-act vscode-button').waitFor();
-          assert.notEqual(await card.locator('.study-readout').innerText(), before, title);
+          await until(`another value of ${title}`, async () => (await card.locator('.study-readout').innerText()) !== before || undefined);
         }
         await look('sliders');
       },
@@ -112,9 +108,16 @@ function elasticSteps(
         await page.locator('.quick-input-list').getByText('PyTorch', { exact: true }).click();
         const folder = path.join(path.dirname(file), 'trained');
         mkdirSync(folder);
+        // The list of before has its input in the same place.
+        const write = page.getByRole('button', { name: 'Write here' });
+        await write.waitFor();
         const input = page.locator('.quick-input-widget input[type=text]');
-        await input.fill(`${folder}/`);
-        await page.getByRole('button', { name: 'Write here' }).click();
+        await until(`the folder ${folder}`, async () => {
+          if ((await input.inputValue()) === `${folder}/`) return true;
+          await input.fill(`${folder}/`);
+          return undefined;
+        });
+        await write.click();
         await page.getByText(/^trained trains this plan: start it with run\.sh\./).waitFor();
         const written = JSON.parse(readFileSync(path.join(folder, 'elastic.json'), 'utf8')) as { readonly kind: string };
         assert.equal(written.kind, 'terapipe-torch-elastic');

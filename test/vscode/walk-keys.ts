@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Frame } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { focusOn, pageFrame, pressUntil, timelineFrame, widenTimeline } from './plan-page';
+import { until } from './until';
 import { picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
 
 /** Keys in the timeline, in a field, from part to part and in the side view, and a key that is changed; the tab shows a timeline. */
@@ -42,7 +43,7 @@ function keySteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
         await page.keyboard.press('/');
         await focusOn(tab, '.find-bar vscode-text-field');
         await page.keyboard.type('c?n');
-        assert.equal(await tab.locator('.find-bar input').inputValue(), 'c?n');
+        await until('the letters', async () => (await tab.locator('.find-bar input').inputValue()) === 'c?n' || undefined);
         await page.keyboard.press('Escape');
         await focusOn(tab, '.lanes-region');
         // A key pressed later is done: what was pressed before would be, too.

@@ -5,7 +5,7 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { pageFrame } from './plan-page';
 import { until } from './until';
 import { wideScript } from './wide-script';
-import { askFromPalette, openFile, pickRow, picturesOf, runFromPalette, showEditor, undoUntil, type Workbench } from './workbench';
+import { askFromPalette, openFile, pickRow, picturesOf, runFromPalette, save, showEditor, undoUntil, type Workbench } from './workbench';
 
 /**
  * From a launched layout to the best, in a workspace that gets the script of a run: see it, compare, look at the change, apply it, save it,
@@ -69,7 +69,7 @@ function layoutSteps(
       act: async () => {
         const view = (await pageFrame(page, 'tab')).locator('.rank-view');
         await view.scrollIntoViewIfNeeded();
-        assert.equal(await view.locator('.rank-cell').count(), 16);
+        await until('16 GPUs', async () => (await view.locator('.rank-cell').count()) === 16 || undefined);
         await view.getByRole('group', { name: 'Groups' }).getByRole('button', { name: 'Tensor' }).click();
         await view.locator('[data-rank="9"]').click();
         const detail = view.locator('.rank-detail');
@@ -78,7 +78,7 @@ function layoutSteps(
         assert.equal(await view.locator('.rank-peer').count(), 15);
         // Tensor parallelism across nodes: the network carries most, drawn in the darkest class.
         await view.locator('.rank-links tbody tr', { hasText: /^TP 16.*over the network.*%/ }).waitFor();
-        assert.ok((await view.locator('.rank-grid tbody .rank-load-4').count()) > 0, 'no link is loaded');
+        await view.locator('.rank-grid tbody .rank-load-4').first().waitFor();
         await look('ranks');
       },
     },
@@ -92,7 +92,10 @@ function layoutSteps(
         const comparison = tab.getByRole('region', { name: 'Comparison' });
         await comparison.getByText(/^B is [\d.]+x faster \([\d.]+ s compared with [\d.]+ s per step\)/).waitFor();
         await comparison.getByText('as launched', { exact: true }).waitFor();
-        assert.equal(await comparison.locator('.pane .lanes').locator('visible=true').count(), 2);
+        await until(
+          'two timelines',
+          async () => (await comparison.locator('.pane .lanes').locator('visible=true').count()) === 2 || undefined,
+        );
         await look('against-best');
       },
     },
@@ -122,12 +125,10 @@ function layoutSteps(
     {
       name: 'saved, it is as good as the best and nothing is marked',
       act: async () => {
-        await page.keyboard.press('Control+S');
+        await save(page, () => /^TP=1 # too wide$/m.test(onDisk()));
         await lens(/ \/ step · best layout$/).waitFor();
         await squiggle.waitFor({ state: 'detached' });
         await look('applied');
-        // The lens is of what the editor holds: the disk has it a moment later.
-        await until('the saved script', () => /^TP=1 # too wide$/m.test(onDisk()) || undefined);
         assert.match(onDisk(), /^# A Llama of 7B on two nodes\.$/m);
       },
     },

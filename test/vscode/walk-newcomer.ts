@@ -80,9 +80,10 @@ export async function walkNewcomer(
       act: async () => {
         await (await chip(/x H100-80GB$/)).click();
         await pickRow(page, 'Nodes');
-        const input = page.locator('.quick-input-widget input[type=text]');
-        await input.fill('4');
-        await page.keyboard.press('Enter');
+        // The list has its input in the same place.
+        await page.locator('.quick-input-widget', { hasText: 'A whole number from 1 to' }).waitFor();
+        await page.locator('.quick-input-widget input[type=text]').fill('4');
+        await page.locator('.quick-input-widget input[type=text]').press('Enter');
         await (await chip(/^32 x H100-80GB$/)).waitFor();
       },
     },

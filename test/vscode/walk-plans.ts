@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Frame, Page } from 'playwright-core';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures, openSettings, openTimelineWide, pageFrame, type Figures } from './plan-page';
 import { smallConfig } from './small-config';
 import { until } from './until';
-import { askFromPalette, editorLine, openFile, picturesOf, runFromPalette, showEditor, type Workbench } from './workbench';
+import { askFromPalette, editorLine, openFile, picturesOf, runFromPalette, saveAsProposed, showEditor, type Workbench } from './workbench';
 
 /** Another cut of the layers, tried and written; the plan before it, pinned and compared with; and all of it undone. */
 export async function walkPlans(
@@ -203,10 +203,8 @@ function readingSteps(page: Page, look: (name: string) => Promise<void>, folder:
         await tab.getByRole('status').getByText('Copied').waitFor();
         assert.match(await tab.evaluate<string>('globalThis.copied'), /^\| Stage \|[^]*\n\| 7 \|/);
         await run(tab, 'Report as HTML');
-        await page.locator('.quick-input-widget input[type=text]').waitFor();
-        await page.keyboard.press('Enter');
-        const report = await until('the report', () => readdirSync(folder).find((name) => name.endsWith('.html')));
-        assert.match(readFileSync(path.join(folder, report), 'utf8'), /<svg[^]*var\(--optimizer\)[^]*<\/html>/);
+        const report = await saveAsProposed(page, folder, '.html');
+        assert.match(report, /<svg[^]*var\(--optimizer\)/);
       },
     },
   ];

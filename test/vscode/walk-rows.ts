@@ -64,11 +64,11 @@ function rowSteps({ page, pageErrors }: Workbench, look: (name: string) => Promi
         await until('a page that was loaded again', () => Promise.resolve(tab.isDetached() || undefined));
         const again = await timelineFrame(page);
         await again.getByRole('button', { name, exact: true }).waitFor();
-        const [pin, lanes] = [
-          await again.locator('.row-button').boundingBox(),
-          await again.locator('.lanes-overlay').first().boundingBox(),
-        ];
-        assert.ok(pin !== null && lanes !== null && pin.y - lanes.y < pin.height, 'the pinned row is not the first');
+        await until('the pinned row as the first', async () => {
+          const pin = await again.locator('.row-button').boundingBox();
+          const lanes = await again.locator('.lanes-overlay').first().boundingBox();
+          return (pin !== null && lanes !== null && pin.y - lanes.y < pin.height) || undefined;
+        });
         await again.locator('.lanes-region').focus();
         await pressUntil(page, 'p', () => again.locator('.row-button').waitFor({ state: 'detached', timeout: 5000 }));
       },

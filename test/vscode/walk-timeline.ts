@@ -58,6 +58,14 @@ async function tooltipAt(page: Page, tab: Frame, x: number, y: number): Promise<
   return (await tab.locator('.pane .tooltip:visible').allInnerTexts()).join('\n');
 }
 
+/** Waits until the tooltip at a place of the lanes reads as wanted, and returns its text. */
+async function tooltipLike(page: Page, tab: Frame, { x, y }: Pick<Box, 'x' | 'y'>, wanted: RegExp): Promise<string> {
+  return until(`a tooltip like ${String(wanted)}`, async () => {
+    const text = await tooltipAt(page, tab, x, y);
+    return wanted.test(text) ? text : undefined;
+  });
+}
+
 function chunkSteps({ page }: Workbench, file: string, look: (name: string) => Promise<void>): readonly Step[] {
   const legend = (tab: Frame, name: string): Locator => tab.locator('.timeline-legend').getByRole('button', { name, exact: true });
   return [
@@ -69,16 +77,12 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
         const { step } = await figures(page, 'tab');
         const width = (await tab.locator('.lanes-overlay').first().boundingBox())?.width ?? 0;
         const row = axisPx + 8;
-        await until(
-          'the optimizer at the end',
-          async () => /^Optimizer\s/.test(await tooltipAt(page, tab, width - rightPx - 1, row)) || undefined,
-        );
-        const tooltip = await tooltipAt(page, tab, width - rightPx - 1, row);
+        const tooltip = await tooltipLike(page, tab, { x: width - rightPx - 1, y: row }, /^Optimizer\s/);
         const [, long = NaN, from = NaN] = /([\d.]+) ms, from ([\d.]+) s/.exec(tooltip)?.map(Number) ?? [];
         assert.ok(Math.abs(from + long / 1000 - parseFloat(step)) < 0.01, `${tooltip} in a step of ${step}`);
         let x = width - rightPx - 1;
         while ((await tooltipAt(page, tab, x, row)).startsWith('Optimizer')) x -= 1;
-        assert.match(await tooltipAt(page, tab, x, row), /^Gradient exchange\s+Stage 0 of 4/);
+        await tooltipLike(page, tab, { x, y: row }, /^Gradient exchange\s+Stage 0 of 4/);
         await look('end');
       },
     },
@@ -87,7 +91,7 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
       act: async () => {
         const tab = await timelineFrame(page);
         const first = { x: leftPx + 4, y: axisPx + 8, width: 1, height: 1 };
-        assert.match(await tooltipAt(page, tab, first.x, first.y), /^Forward · micro-batch 0 · chunk 0\s/);
+        await tooltipLike(page, tab, first, /^Forward · micro-batch 0 · chunk 0\s/);
         const color = async () => (await pixelsOf(tab, '.lanes', first)).data.join();
         const shown = await color();
         for (const name of ['Forward', 'Chunks 0 to 3']) {
@@ -121,17 +125,19 @@ function chunkSteps({ page }: Workbench, file: string, look: (name: string) => P
         await showsAnswer(/^4 found$/);
         await page.keyboard.press('Enter');
         await showsAnswer(/^1 of 4$/);
+        await selected.filter({ hasText: /^Forward[\s\S]*Stage\s*3 of 4[\s\S]*Micro-batch\s*1/ }).waitFor();
         const first = await selected.innerText();
-        assert.match(first, /^Forward[\s\S]*Stage\s+3 of 4[\s\S]*Micro-batch\s+1/);
+        const showsFirst = (wanted: boolean) =>
+          until('the selection', async () => ((await selected.innerText()) === first) === wanted || undefined);
         await tab.getByRole('button', { name: 'Next match (Enter)' }).click();
         await showsAnswer(/^2 of 4$/);
-        assert.notEqual(await selected.innerText(), first);
+        await showsFirst(false);
         await tab.getByRole('button', { name: 'Previous match (Shift+Enter)' }).click();
         await showsAnswer(/^1 of 4$/);
-        assert.equal(await selected.innerText(), first);
+        await showsFirst(true);
         await tab.locator('.find-bar input').fill('stage 4711');
         await showsAnswer(/^No match$/);
-        assert.equal(await tab.locator('.find-bar vscode-button[disabled]').count(), 2);
+        await tab.locator('.find-bar vscode-button[disabled]').nth(1).waitFor();
         await look('no-match');
         await tab.getByRole('button', { name: 'Close find' }).click();
         await focusOn(tab, '.lanes-region');

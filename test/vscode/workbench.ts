@@ -1,8 +1,8 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
 import { isFullRun } from '../property/cases';
-import { patienceMs } from './until';
+import { patienceMs, until } from './until';
 
 /** A workbench page and what went wrong in it so far. */
 export interface Workbench {
@@ -87,12 +87,32 @@ export async function pressInPalette(page: Page, title: string): Promise<void> {
   await again(async () => {
     await typeInPalette(page, `>${title}`);
     await page.locator('.quick-input-list .monaco-list-row.focused').getByText(title, { exact: true }).waitFor({ timeout: 20_000 });
-    await page.keyboard.press('Enter');
-    await page
-      .locator(quickInput)
-      .waitFor({ state: 'hidden', timeout: 20_000 })
-      .catch(() => undefined);
+    await enterOn(page, '.quick-input-widget', title);
   });
+}
+
+/**
+ * Presses Enter on the row of a list that has the focus.
+ * @param list the list, in which the keyboard focus is
+ * @throws where another row had the focus by then, or the focus was elsewhere: then the key does nothing, and may be pressed again
+ */
+export async function enterOn(page: Page, list: string, text: string): Promise<void> {
+  await page.evaluate(`(() => {
+    globalThis.enteredOn = 'nothing: the focus was elsewhere';
+    const hear = (event) => {
+      if (event.key !== 'Enter') return;
+      removeEventListener('keydown', hear, true);
+      const row = event.target.closest(${JSON.stringify(list)})?.querySelector('.monaco-list-row.focused');
+      if (row) globalThis.enteredOn = row.innerText;
+      if (row?.innerText.includes(${JSON.stringify(text)})) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    addEventListener('keydown', hear, true);
+  })()`);
+  await page.keyboard.press('Enter');
+  const row = await page.evaluate<string>('globalThis.enteredOn');
+  if (!row.includes(text)) throw new Error(`Enter was pressed on ${row}, not on ${text}`);
 }
 
 /** Runs a command that asks with a list, until the list shows `row`: a page that takes the focus closes a list as it closes the palette. */
@@ -156,12 +176,7 @@ export async function showEditor(page: Page, name: string): Promise<void> {
 
 /** Puts the cursor behind a text in the editor on the left, as a person does with find. */
 export async function goBehind(page: Page, text: string): Promise<void> {
-  // A key pressed in a webview travels to the workbench and back: the editor has the focus a moment later. One that is pressed while the
-  // focus moves is lost.
-  await again(async () => {
-    await page.keyboard.press('Control+1');
-    await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor({ timeout: 10_000 });
-  });
+  await focusFile(page);
   await page.keyboard.press('Control+F');
   const input = page.locator('.find-widget.visible .find-part textarea');
   await input.fill(text);
@@ -203,10 +218,49 @@ export function editorLine(page: Page, text: string | RegExp): Locator {
 export async function undoUntil(page: Page, line: string | RegExp): Promise<void> {
   for (let tries = 0; tries < 12; tries += 1) {
     await page.keyboard.press('Control+Z');
-    await page.waitForTimeout(50);
+    await painted(page);
     if ((await editorLine(page, line).count()) > 0) return;
   }
   throw new Error(`undo did not bring back ${String(line)}`);
+}
+
+/** Waits until the window shows what it knows: an editor draws its lines in the next frame. */
+async function painted(page: Page): Promise<void> {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))');
+}
+
+/** The first editor of the first group has the focus. A key that is pressed while the focus moves is lost. */
+export async function focusFile(page: Page): Promise<void> {
+  // A key pressed in a webview travels to the workbench and back: the editor has the focus a moment later.
+  await again(async () => {
+    await page.keyboard.press('Control+1');
+    await page.locator('.editor-group-container .monaco-editor.focused').first().waitFor({ timeout: 10_000 });
+  });
+}
+
+/** Saves the file in the focused editor by its key, and waits until the disk has what it should. */
+export async function save(page: Page, onDisk: () => boolean): Promise<void> {
+  await again(async () => {
+    await focusFile(page);
+    await page.keyboard.press('Control+S');
+    await page.locator('.tabs-container .tab.dirty').waitFor({ state: 'detached', timeout: 10_000 });
+  });
+  await until('the saved file', () => onDisk() || undefined);
+}
+
+/** Accepts the name that VS Code proposes for a file of a folder, which ends with `ending`. @returns the text of the file */
+export async function saveAsProposed(page: Page, folder: string, ending: string): Promise<string> {
+  const input = page.locator(quickInput);
+  const isAsked = async () => (await input.isVisible()) && (await input.inputValue()).endsWith(ending);
+  await until(`a name that ends with ${ending}`, async () => (await isAsked()) || undefined);
+  let saved: string | undefined;
+  await again(async () => {
+    // Enter is not heard before the folder has been looked at.
+    if (await isAsked()) await page.keyboard.press('Enter');
+    saved = await until(`a file that ends with ${ending}`, () => readdirSync(folder).find((name) => name.endsWith(ending)), 20_000);
+  });
+  // The extension writes files whole or not at all.
+  return readFileSync(path.join(folder, saved ?? ''), 'utf8');
 }
 
 /** Chooses a colour theme as a person does, and waits for the workbench to wear it. */

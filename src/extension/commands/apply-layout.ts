@@ -17,6 +17,7 @@ import { outdated } from '../../host/sessions/layout-search';
 import { uriBaseName } from '../sessions/sources';
 import { showInformationMessage } from '../platform/ui';
 import { withSearchProgress, type LayoutCommands } from './search-layout';
+import { runCommand } from './run-command';
 import { findTarget } from './target';
 import { say, sentence } from '../../core/sentence';
 
@@ -42,22 +43,28 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     void showInformationMessage(vscode.l10n.t('{0} already has this layout.', uriBaseName(vscode.Uri.parse(file))));
     return;
   }
-  await commands.diffs.show(
-    applied,
-    vscode.l10n.t('{0}: as it is, and with {1}', uriBaseName(vscode.Uri.parse(file)), say(layoutText(found.point), vscode.l10n.t)),
-  );
-  announce(
+  const name = uriBaseName(vscode.Uri.parse(file));
+  const title = vscode.l10n.t('{0}: as it is, and with {1}', name, say(layoutText(found.point), vscode.l10n.t));
+  await commands.diffs.show(applied, title);
+  // The command ends with the diff: a notification is answered whenever a person likes.
+  void announce(
     result,
     found,
     applied.remarks.map(({ what, reason, isWhole }) => say(isWhole === true ? reason : sentence`${what}: ${reason}`, vscode.l10n.t)),
     foundCheckpoint({ launcher }, run, toPlanRequest(result.request, found)),
-  );
+  ).then((isAsked) => (isAsked ? runCommand(commands.log, 'show the diff', () => commands.diffs.showAgain(applied, title)) : undefined));
 }
 
 /**
- * What the change brings. It has no buttons: they would outlive the diff, whose title has Apply and Discard while it is open.
+ * What the change brings. It does not offer to apply it, which would outlive the diff: its title has Apply and Discard while it is open.
+ * @returns whether the diff is to be shown again, which other editors may cover by then.
  */
-function announce({ launched }: SearchResult, found: FoundPlan, remarks: readonly string[], checkpoint: JudgedChange | null): void {
+async function announce(
+  { launched }: SearchResult,
+  found: FoundPlan,
+  remarks: readonly string[],
+  checkpoint: JudgedChange | null,
+): Promise<boolean> {
   const after = formatDuration(found.iterationMs);
   const text =
     launched === null
@@ -71,7 +78,8 @@ function announce({ launched }: SearchResult, found: FoundPlan, remarks: readonl
     remarks.length === 0 ? '' : ` ${vscode.l10n.t('{0} left to you: {1}', plural(remarks.length, 'setting'), remarks.join('; '))}`;
   const loading =
     checkpoint === null ? '' : ` ${say(checkpointText(checkpoint), vscode.l10n.t)}; ${say(checkpointRemedy(checkpoint), vscode.l10n.t)}.`;
-  void showInformationMessage(text + left + loading);
+  const show = vscode.l10n.t('Show the diff');
+  return (await showInformationMessage(text + left + loading, show)) === show;
 }
 
 /** Makes the change that a diff shows. @throws ExpectedError `apply-untrusted` in a restricted workspace, and as `LayoutDiffs.apply`. */

@@ -11,8 +11,10 @@ const proposalScheme = 'terapipe-layout';
 export interface LayoutDiffs {
   /** Shows a change as a diff; writes nothing. */
   readonly show: (applied: AppliedLayout, title: string) => Promise<void>;
+  /** The same once more; the file itself where it is another by now, as it is when the change was applied. */
+  readonly showAgain: (applied: AppliedLayout, title: string) => Promise<void>;
   /**
-   * Applies the change of a diff (the active one where none is named) as one edit of the open file, which undo reverts. @throws
+   * Applies the change of a diff (the one in view where none is named) as one edit of the open file, which undo reverts. @throws
    * ExpectedError `apply-outdated` when the file is another by now.
    */
   readonly apply: (uri: unknown) => Promise<void>;
@@ -29,35 +31,54 @@ export function createLayoutDiffs(): LayoutDiffs {
     onDidChange: changed.event,
     provideTextDocumentContent: (uri) => proposals.get(uri.toString())?.text ?? '',
   });
-  const closed = vscode.workspace.onDidCloseTextDocument(({ uri }) => proposals.delete(uri.toString()));
+  let isInView = false;
+  const showKeys = (): void => {
+    const now = proposalInView() !== null;
+    if (now !== isInView) void vscode.commands.executeCommand('setContext', 'terapipe.layoutDiff', now);
+    isInView = now;
+  };
+  // Not when the document is closed, which VS Code does a while later: a new diff of the same file may be shown by then.
+  const closed = vscode.window.tabGroups.onDidChangeTabs((tabs) => {
+    for (const { input } of tabs.closed)
+      if (isProposal(input) && openTabs(input.modified).length === 0) proposals.delete(input.modified.toString());
+    showKeys();
+  });
 
   function named(uri: unknown): vscode.Uri {
-    const wanted = uri instanceof vscode.Uri && uri.scheme === proposalScheme ? uri : activeProposal();
+    const wanted = uri instanceof vscode.Uri && uri.scheme === proposalScheme ? uri : proposalInView();
     if (wanted === null) throw new CancelledError();
     return wanted;
   }
 
   async function close(uri: vscode.Uri): Promise<void> {
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(({ input }) => isDiffWith(input, uri));
-    await vscode.window.tabGroups.close(tabs);
+    await vscode.window.tabGroups.close(openTabs(uri));
     proposals.delete(uri.toString());
   }
 
+  async function show(applied: AppliedLayout, title: string): Promise<void> {
+    const file = vscode.Uri.parse(applied.file);
+    const uri = file.with({ scheme: proposalScheme, query: file.scheme });
+    proposals.set(uri.toString(), applied);
+    changed.fire(uri);
+    await vscode.commands.executeCommand('vscode.diff', file, uri, title, { preview: false, viewColumn: vscode.ViewColumn.One });
+  }
+
   return {
-    show: async (applied, title) => {
-      const file = vscode.Uri.parse(applied.file);
-      const uri = file.with({ scheme: proposalScheme, query: file.scheme });
-      proposals.set(uri.toString(), applied);
-      changed.fire(uri);
-      await vscode.commands.executeCommand('vscode.diff', file, uri, title, { preview: false, viewColumn: vscode.ViewColumn.One });
+    show,
+    showAgain: async (applied, title) => {
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(applied.file));
+      if (document.getText() === applied.before) await show(applied, title);
+      else await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.One });
     },
     apply: async (target) => {
       const uri = named(target);
       const applied = proposals.get(uri.toString());
       if (applied === undefined) throw outdated(uri);
+      // Where the diff is: another group may have the focus, which would get a second editor of the file.
+      const viewColumn = openTabs(uri)[0]?.group.viewColumn ?? vscode.ViewColumn.One;
       await write(applied);
       await close(uri);
-      await vscode.window.showTextDocument(vscode.Uri.parse(applied.file), { preview: false });
+      await vscode.window.showTextDocument(vscode.Uri.parse(applied.file), { preview: false, viewColumn });
     },
     discard: async (target) => close(named(target)),
     dispose: () => {
@@ -88,11 +109,19 @@ function outdated(uri: vscode.Uri): ExpectedError {
   );
 }
 
-function activeProposal(): vscode.Uri | null {
-  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  return input instanceof vscode.TabInputTextDiff && input.modified.scheme === proposalScheme ? input.modified : null;
+/** Of the group with the focus, else of any other: a page next to the diff may have the focus. */
+function proposalInView(): vscode.Uri | null {
+  const { activeTabGroup, all } = vscode.window.tabGroups;
+  const input = [activeTabGroup, ...all].map(({ activeTab }) => activeTab?.input).find(isProposal);
+  return input?.modified ?? null;
 }
 
-function isDiffWith(input: unknown, uri: vscode.Uri): boolean {
-  return input instanceof vscode.TabInputTextDiff && input.modified.toString() === uri.toString();
+function isProposal(input: unknown): input is vscode.TabInputTextDiff {
+  return input instanceof vscode.TabInputTextDiff && input.modified.scheme === proposalScheme;
+}
+
+/** Tabs with the diff of a proposal. */
+function openTabs(uri: vscode.Uri): readonly vscode.Tab[] {
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
+  return tabs.filter(({ input }) => isProposal(input) && input.modified.toString() === uri.toString());
 }
