@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { applyLayout, isApplied, headedFile } from '../../core/export/apply-layout';
+import { applyLayout, headedFile } from '../../core/export/apply-layout';
 import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
 import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
@@ -8,7 +8,7 @@ import { slicedRun } from '../../core/export/slices/searched-run';
 import { findSliceRuntime } from '../../core/slice-runtimes/registry';
 import { ExpectedError } from '../../core/errors';
 import { formatCount, formatDuration, formatPercent, plural } from '../../core/format';
-import { isLauncher, launchers } from '../../core/launchers/registry';
+import { isApplied, isLauncher, launchers } from '../../core/launchers/registry';
 import type { JudgedChange } from '../../core/checkpoints/judge';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
 import { checkpointJson } from '../../core/export/checkpoint-json';

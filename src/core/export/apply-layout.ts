@@ -3,7 +3,6 @@ import type { ConfigFormat } from '../run/config-format';
 import type { Run } from '../run/run';
 import { ExpectedError } from '../errors';
 import type { TextEdit } from '../findings';
-import { isEditable } from '../launchers/registry';
 import type { FoundPlan, SearchResult } from '../layout-search/result';
 import { toPlanRequest } from '../layout-search/request-of';
 import { evenStageContents } from '../partition/stages';
@@ -47,11 +46,6 @@ interface AppliedTo {
 export function editedCopy(step: PlannedStep, editable: EditableFile): EditedLauncher {
   const edited = editLauncher(step, editable);
   return { ...edited, text: headedFile(editable.launcher.format, edited.text, edited.gaps) };
-}
-
-/** Whether layouts are written into files of a format. */
-export function isApplied(format: ConfigFormat): boolean {
-  return format === 'terapipe' || isEditable(format);
 }
 
 /**

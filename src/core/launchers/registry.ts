@@ -109,3 +109,8 @@ export function launcherTraits(format: ConfigFormat): LauncherTraits {
 export function isEditable(format: ConfigFormat): format is LauncherFormat {
   return isLauncher(format) && launchers[format].editor !== undefined;
 }
+
+/** Whether layouts are written into files of a format. */
+export function isApplied(format: ConfigFormat): boolean {
+  return format === 'terapipe' || isEditable(format);
+}

@@ -1,4 +1,6 @@
+import type { PlanRequest } from '../domain/request';
 import type { Scheme } from '../domain/scheme';
+import type { CostProvenance } from '../domain/slice-cost';
 import { scheduleKind } from '../schedules/registry';
 import { ExpectedError, throwIfCancelled, type CancelSignal } from '../errors';
 import { solveSlicing } from '../slicing/solve';
@@ -9,15 +11,16 @@ import { shortestCut, type CutEffort } from '../planner/candidates/makespan-cut'
 import { cutAlike } from '../planner/candidates/makespan-problem';
 import { slicesGrow, slicingCost } from '../planner/candidates/terapipe-cost';
 import { isRun } from '../schedules/runtimes';
+import { coveringAssumed } from '../planner/explain/assumed';
 import { sameMemory } from '../planner/explain/reasons';
 import { scheduleOn } from '../schedules/on-layout';
-import { statedCost } from './request-of';
+import { toPlanRequest } from './request-of';
 import { cutsFor } from './cuts';
 import { createEvaluator, groupName, type Evaluator, type Predicted } from './evaluate';
 import { keepingFree, heldToMeasured, measuredChoices, sameTime, type SearchProblem } from './search-problem';
 import { usableGpuBytes } from './bounds';
 import { createKnownBounds, groupMicroBatches, type SearchPoint } from './known';
-import { isLaunched, isRefused } from './launched';
+import { isLaunched } from './launched';
 import { refusedSizes } from './refused-sizes';
 import type { FoundPlan, KeptFreeAnswer, NotFitting, RunnerUp, SearchResult } from './result';
 import { scheduleKey, sizesKey } from './candidate-group';
@@ -29,7 +32,7 @@ import { layoutText, whyLost, whyTooLarge } from './labels';
 import { sentence } from '../sentence';
 import { minimum } from '../numbers';
 import { createDescriber, type Describer } from './describe';
-import { ownLayout, ownPlans } from './own-plans';
+import { isRefused, ownLayout, ownPlans } from './own-plans';
 
 type SearchLayoutsOptions = Omit<SearchOptions, 'bestOnly' | 'belowMs'>;
 
@@ -321,4 +324,10 @@ function predictedPeak(predicted: ReturnType<Evaluator['evaluate']>): number {
 function measuredLimits({ request, fixed }: SearchProblem): SearchResult['measured'] {
   const measured = measuredChoices(request);
   return measured === null ? null : { ...measured, keys: measured.keys.filter((key) => !fixed.has(key)) };
+}
+
+/** The error bars of a layout, whose range covers what is assumed, too, as a plan of it states them. */
+function statedCost(request: PlanRequest, found: FoundPlan, cost: CostProvenance, signal: CancelSignal | undefined): CostProvenance {
+  const { scheme, iterationMs } = found;
+  return coveringAssumed(cost, toPlanRequest(request, found), { schedule: found.point.schedule, scheme, iterationMs }, signal);
 }

@@ -1,14 +1,13 @@
 import { formatCount, formatDuration, formatPercent } from '../format';
 import { verdictText } from '../memory-model/verdict';
 import { slowdownText } from '../planner/explain/slower';
+import { refusedSizes } from './refused-sizes';
 import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../domain/cluster';
 import type { ScheduleName } from '../domain/schedule-names';
 import { scheduleOn } from '../schedules/on-layout';
 import { usualCut } from '../partition/stages';
-import { canCut } from './cuts';
 import type { SearchPoint } from './known';
-import { refusedSizes } from './refused-sizes';
 import type { FoundPlan, SearchResult } from './result';
 import { sameTime, type SearchProblem } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
@@ -32,19 +31,8 @@ export function ownPoint(request: SearchProblem['request'], schedule: ScheduleNa
   };
 }
 
-/**
- * Whether a launcher refuses to run a plan: its sizes do not divide what they share (`refusedSizes`), it interleaves as many micro-batches
- * as a multiple of the stages, and cuts layers into chunks as `stageCuts` does unless a file gives the cut.
- */
-export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
-  if (refusedSizes(request, point.layout) !== null) return true;
-  if (!strict) return false;
-  const { layout, schedule } = point;
-  const { chunks, placement } = scheduleOn(schedule, layout);
-  return isUneven(layout, scheme) || (chunks > layout.virtualStages && !canCut(request.model.layers, layout.pipeline, chunks, placement));
-}
-
-function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], scheme: FoundPlan['scheme']): boolean {
+/** Whether an interleaved schedule has a number of micro-batches that its stages do not divide. */
+export function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], scheme: FoundPlan['scheme']): boolean {
   return virtualStages > 1 && scheme.length % pipeline !== 0;
 }
 

@@ -4,10 +4,12 @@ import { chosenCandidate, type Candidate } from '../planner/plan';
 import { keepsFree } from '../memory-model/search-margin';
 import { bestPerSchedule } from '../planner/choose';
 import { withVirtualStages } from '../planner/candidates/virtual-stages';
-import { plainName } from '../schedules/on-layout';
+import { plainName, scheduleOn } from '../schedules/on-layout';
 import { createEvaluator, groupName } from './evaluate';
 import type { SearchProblem } from './search-problem';
-import { isRefused, ownPoint } from './launched';
+import { isUneven, ownPoint } from './launched';
+import { canCut } from './cuts';
+import { refusedSizes } from './refused-sizes';
 import type { FoundPlan } from './result';
 import { cannotSplit } from './space';
 import { sentence, type Value } from '../sentence';
@@ -59,4 +61,16 @@ function ownFound(request: SearchProblem['request'], candidate: Candidate, detai
 function nameInSearch({ name, schedule, scheme }: Candidate): Value {
   const slices = maximum(scheme.map(({ tokens }) => tokens.length));
   return name === schedule && slices > 1 ? sentence`${name}, ${slices} slices` : name;
+}
+
+/**
+ * Whether a launcher refuses to run a plan: its sizes do not divide what they share (`refusedSizes`), it interleaves as many micro-batches
+ * as a multiple of the stages, and cuts layers into chunks as `stageCuts` does unless a file gives the cut.
+ */
+export function isRefused({ request, strict = false }: Pick<SearchProblem, 'request' | 'strict'>, { point, scheme }: FoundPlan): boolean {
+  if (refusedSizes(request, point.layout) !== null) return true;
+  if (!strict) return false;
+  const { layout, schedule } = point;
+  const { chunks, placement } = scheduleOn(schedule, layout);
+  return isUneven(layout, scheme) || (chunks > layout.virtualStages && !canCut(request.model.layers, layout.pipeline, chunks, placement));
 }

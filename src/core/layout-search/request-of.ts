@@ -6,9 +6,6 @@ import type { ScheduleName } from '../domain/schedule-names';
 import type { Scheme } from '../domain/scheme';
 import type { FoundPlan } from './result';
 import { searchKeys } from '../domain/layout-choices';
-import type { CancelSignal } from '../errors';
-import { coveringAssumed } from '../planner/explain/assumed';
-import type { CostProvenance } from '../domain/slice-cost';
 
 /**
  * The request whose plan is a layout that a search found: its sizes, its cut, its schedule and, for TeraPipe and Seq1F1B, its slices are
@@ -52,10 +49,4 @@ function foundLayout({ layout, schedule, stageLayers }: FoundPlan['point']): Lay
 function uncut(layout: Layout): Layout {
   const { stageLayers, ...rest } = layout;
   return stageLayers === undefined ? layout : rest;
-}
-
-/** The error bars of a layout, whose range covers what is assumed, too, as a plan of it states them. */
-export function statedCost(request: PlanRequest, found: FoundPlan, cost: CostProvenance, signal: CancelSignal | undefined): CostProvenance {
-  const { scheme, iterationMs } = found;
-  return coveringAssumed(cost, toPlanRequest(request, found), { schedule: found.point.schedule, scheme, iterationMs }, signal);
 }

@@ -37,8 +37,6 @@ type Check = (view: ConfigView) => Issue | readonly Issue[] | null;
 export interface Rule {
   /** Stable; the heading of its page in docs/findings.md. */
   readonly code: string;
-  /** The code that it had on a terapipe.json or a model config: what switches that off switches it off still. */
-  readonly alias?: string;
   readonly severity: Severity;
   /** The severity on configs without a launcher. */
   readonly planSeverity?: Severity;

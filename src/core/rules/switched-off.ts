@@ -1,5 +1,4 @@
 import type { Finding } from '../findings';
-import { rules } from './table';
 
 /** `# terapipe-ignore: code, code` of shell, YAML, TOML and Python, `// terapipe-ignore: code` of JSON with comments. */
 const comment = /(?:#|\/\/)[ \t]*terapipe-ignore:[ \t]*([a-z\d-]+(?:[ \t]*,[ \t]*[a-z\d-]+)*)/g;
@@ -7,9 +6,25 @@ const comment = /(?:#|\/\/)[ \t]*terapipe-ignore:[ \t]*([a-z\d-]+(?:[ \t]*,[ \t]
 /** `"terapipe-ignore": "code"` or a list of codes, of strict JSON. */
 const key = /"terapipe-ignore"\s*:\s*("[^"\n]*"|\[[^\]]*\])/g;
 
-/** Former codes by the codes of today. */
+/** Codes that findings had on a terapipe.json or a model config, by those of today: what switches them off switches them off still. */
 export const formerCodes: ReadonlyMap<string, string> = new Map([
-  ...rules.flatMap(({ code, alias }) => (alias === undefined ? [] : [[code, alias] as const])),
+  ['pp-layers-not-divisible', 'layers-not-divisible'],
+  ['world-size-factor', 'world-size'],
+  ['heads-tp', 'heads-tensor'],
+  ['kv-heads-tp', 'kv-heads-tensor'],
+  ['vpp-layers-lost', 'layers-virtual-stages'],
+  ['expert-world-factor', 'expert-replicas'],
+  ['experts-not-divisible', 'experts-expert'],
+  ['vocab-padding', 'vocabulary-padding'],
+  ['state-tp', 'state-tensor'],
+  ['gbs-not-divisible', 'global-batch'],
+  ['cp-seq-multiple', 'context-length'],
+  ['sp-tp-seq', 'sequence-parallel-length'],
+  ['microbatches-below-stages', 'few-micro-batches'],
+  ['offload-with-pp', 'activations-offload'],
+  ['offload-with-recompute', 'activations-offload'],
+  ['offload-layers', 'activations-offload'],
+  ['zero-with-pp', 'zero-with-pipeline'],
   ['memory-over-capacity', 'layout-too-large'],
 ]);
 

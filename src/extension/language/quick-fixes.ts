@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { isApplied } from '../../core/export/apply-layout';
+import { isApplied } from '../../core/launchers/registry';
 import type { Finding, Fix, TextEdit } from '../../core/findings';
 import { chosenCandidate } from '../../core/planner/plan';
 import { slowdownText } from '../../core/planner/explain/slower';

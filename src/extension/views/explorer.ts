@@ -1,12 +1,12 @@
 import type { Section } from '../../core/domain/settings/table';
 import * as vscode from 'vscode';
 import { chosenCandidate } from '../../core/planner/plan';
-import { configItems, stageItems, type ExplorerItem } from './explorer-items';
+import type { ExplorerItem } from './explorer-items';
 import { isLauncher } from '../../core/launchers/registry';
 import { findConfigs, launcherGlob, lookAt } from '../sessions/find-configs';
 import { factsOfRun } from '../../host/sessions/run-facts';
 import { totalsText } from '../language/launcher-facts';
-import { factRows, type FactRow } from '../language/launcher-outline';
+import type { FactRow } from '../language/launcher-outline';
 import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import type { SessionState } from '../../host/sessions/session-state';
 import { toRange } from '../language/ranges';
@@ -55,6 +55,11 @@ export function registerExplorer(sessions: PlanSessions, log: vscode.LogOutputCh
 
   async function childItems(item: ExplorerItem | undefined): Promise<readonly ExplorerItem[]> {
     if (item === undefined) return findRoots();
+    // Loaded when a config is first opened up in the tree.
+    const [{ configItems, stageItems }, { factRows }] = await Promise.all([
+      import('./explorer-items'),
+      import('../language/launcher-outline'),
+    ]);
     if (item.kind === 'config') return configItems(await sessions.ensure(item.file, item.format), vscode.l10n.t);
     const state = sessions.get(item.file);
     if (item.kind === 'group') return state === undefined ? [] : factRows(state, item.group, vscode.l10n.t);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Largest } from './core/largest';
-import { largestKinds } from './core/sizes';
+import { largestKinds } from './core/kinds';
 import { ours, resolveAsked } from '../../protocol/thread-values';
 
 /** Asks the planner's thread for the most that fits. */

@@ -1,4 +1,4 @@
-import { isApplied } from '../../core/export/apply-layout';
+import { isApplied } from '../../core/launchers/registry';
 import type { SearchResult } from '../../core/layout-search/result';
 import {
   launchedPageLayout,

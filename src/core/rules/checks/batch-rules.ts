@@ -11,7 +11,6 @@ import { sentence } from '../../sentence';
 export const batchRules: readonly Rule[] = [
   {
     code: 'gbs-not-divisible',
-    alias: 'global-batch',
     severity: 'error',
     formats: [...megatronAndRuns, 'gpt-neox'],
     check: batchOverReplicas,

@@ -18,14 +18,12 @@ import { either, sentence, type Sentence } from '../../sentence';
 export const expertRules: readonly Rule[] = [
   {
     code: 'expert-world-factor',
-    alias: 'expert-replicas',
     severity: 'error',
     formats: megatronAndRuns,
     check: expertWorldFactor,
   },
   {
     code: 'experts-not-divisible',
-    alias: 'experts-expert',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: expertsOverRanks,

@@ -46,7 +46,6 @@ export const hybridRules: readonly Rule[] = [
   },
   {
     code: 'state-tp',
-    alias: 'state-tensor',
     severity: 'error',
     formats: megatronAndRuns,
     check: stateOverTensor,

@@ -13,7 +13,6 @@ import { sentence } from '../../sentence';
 export const interleavingRules: readonly Rule[] = [
   {
     code: 'vpp-layers-lost',
-    alias: 'layers-virtual-stages',
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOfVirtualStages,

@@ -15,7 +15,6 @@ import { allOf, either, sentence, type Sentence } from '../../sentence';
 export const layoutRules: readonly Rule[] = [
   {
     code: 'pp-layers-not-divisible',
-    alias: 'layers-not-divisible',
     severity: 'error',
     formats: megatronAndRuns,
     check: layersOverStages,
@@ -28,7 +27,6 @@ export const layoutRules: readonly Rule[] = [
   },
   {
     code: 'world-size-factor',
-    alias: 'world-size',
     severity: 'error',
     formats: [...withTorchtitan, ...acceleratorFormats, ...runFormats],
     check: worldFactor,

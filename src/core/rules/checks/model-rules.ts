@@ -39,7 +39,6 @@ export const modelRules: readonly Rule[] = [
   },
   {
     code: 'vocab-padding',
-    alias: 'vocabulary-padding',
     severity: 'information',
     formats: megatronAndRuns,
     check: vocabPadding,

@@ -25,7 +25,6 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-with-pp',
-    alias: 'activations-offload',
     severity: 'error',
     planSeverity: 'warning',
     formats: megatronAndRuns,
@@ -33,7 +32,6 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-with-recompute',
-    alias: 'activations-offload',
     severity: 'error',
     planSeverity: 'warning',
     formats: megatronAndRuns,
@@ -41,7 +39,6 @@ export const recomputeRules: readonly Rule[] = [
   },
   {
     code: 'offload-layers',
-    alias: 'activations-offload',
     severity: 'error',
     planSeverity: 'warning',
     formats: megatronAndRuns,

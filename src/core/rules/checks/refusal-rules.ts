@@ -26,9 +26,9 @@ function refusingFormats(code: RefusalCode): readonly ConfigFormat[] {
   return [...new Set([...stated, ...ofDeepSpeed, ...runFormats])];
 }
 
-function ofCode(code: RefusalCode, alias?: string): Rule {
+function ofCode(code: RefusalCode): Rule {
   const formats = refusingFormats(code);
-  return { code, ...(alias === undefined ? {} : { alias }), severity: 'error', formats, check: (view) => refused(view, code) };
+  return { code, severity: 'error', formats, check: (view) => refused(view, code) };
 }
 
 /** What launchers refuse together, by their own statements (`capabilities.refuses`), which searches ask too. */
@@ -42,7 +42,7 @@ export const refusalRules: readonly Rule[] = [
    * warning).
    * @source DeepSpeed, `deepspeed/runtime/pipe/engine.py`, line 77
    */
-  ofCode('zero-with-pp', 'zero-with-pipeline'),
+  ofCode('zero-with-pp'),
   /**
    * @finding zero-with-tp
    * DeepSpeed's tensor parallelism (AutoTP) shards weights itself and goes with ZeRO stages 0 to 2: its engine asserts that.

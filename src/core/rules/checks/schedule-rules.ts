@@ -22,7 +22,6 @@ import { sentence, type Sentence } from '../../sentence';
 export const scheduleRules: readonly Rule[] = [
   {
     code: 'microbatches-below-stages',
-    alias: 'few-micro-batches',
     severity: 'warning',
     planSeverity: 'information',
     formats: [...withTorchtitan, 'deepspeed', ...runFormats],

@@ -15,7 +15,6 @@ import { sentence } from '../../sentence';
 export const sequenceRules: readonly Rule[] = [
   {
     code: 'cp-seq-multiple',
-    alias: 'context-length',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: contextParts,
@@ -28,7 +27,6 @@ export const sequenceRules: readonly Rule[] = [
   },
   {
     code: 'sp-tp-seq',
-    alias: 'sequence-parallel-length',
     severity: 'error',
     formats: [...withTorchtitan, ...runFormats],
     check: sequenceParallelParts,

@@ -13,14 +13,12 @@ import { sentence } from '../../sentence';
 export const tensorRules: readonly Rule[] = [
   {
     code: 'heads-tp',
-    alias: 'heads-tensor',
     severity: 'error',
     formats: [...withFsdp, ...runFormats],
     check: headsOverTensor,
   },
   {
     code: 'kv-heads-tp',
-    alias: 'kv-heads-tensor',
     severity: 'warning',
     formats: [...withFsdp, ...runFormats],
     check: keyValueHeadsOverTensor,

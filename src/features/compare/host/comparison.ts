@@ -1,5 +1,5 @@
-import { CancelledError, ExpectedError } from '../../../core/errors';
-import { compareNow, type Basis } from './compare-pass';
+import { CancelledError, ExpectedError, throwIfCancelled } from '../../../core/errors';
+import type { Basis } from './compare-pass';
 import type { Compared, ComparisonHost, ComparisonState } from './comparison-host';
 import type { PlanSessions } from '../../../host/sessions/plan-sessions';
 import type { SessionState } from '../../../host/sessions/session-state';
@@ -53,6 +53,9 @@ export function openComparison(
     basis = nothing;
     update({ running: { fraction: null }, error: null });
     try {
+      // Loaded when something is first compared.
+      const { compareNow } = await import('./compare-pass');
+      throwIfCancelled(own.signal);
       const answer = await compareNow({
         sessions,
         host,

@@ -9,7 +9,7 @@ import type { Terminal } from '../../../cli/terminal';
 import { profilesFolder, readProfiles } from '../../../profiler/store';
 import { largestThatFits, type Largest } from '../core/largest';
 import { largestReport, sizeText } from '../core/report';
-import type { LargestKind } from '../core/sizes';
+import type { LargestKind } from '../core/kinds';
 
 interface MaxQuestion {
   readonly what: LargestKind;

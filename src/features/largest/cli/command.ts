@@ -2,7 +2,7 @@ import { orList } from '../../../core/text';
 import { sentence } from '../../../core/sentence';
 import { defineCommand, parseChoice, parseCount, usage, type Line } from '../../../cli/command';
 import { configOptions } from '../../../cli/common-options';
-import { largestKinds, type LargestKind } from '../core/sizes';
+import { largestKinds, type LargestKind } from '../core/kinds';
 
 export const maxCommand = defineCommand({
   takes: 'FILE WHAT',

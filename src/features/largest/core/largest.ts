@@ -17,7 +17,8 @@ import type { Run } from '../../../core/run/run';
 import { counted, sentence, type Sentence } from '../../../core/sentence';
 import { applyOverrides, settingTexts } from '../../../core/terapipe/overrides';
 import { firstFitting, lastFitting, type Judge } from './last-fitting';
-import { sizesFor, type LargestKind, type Sizes } from './sizes';
+import type { LargestKind } from './kinds';
+import { sizesFor, type Sizes } from './sizes';
 
 /** The stage that decides, and the largest part of its memory. Bytes. */
 export interface LargestLimit {

@@ -2,7 +2,7 @@ import { formatBytes, formatCount, formatDuration, formatRate } from '../../../c
 import type { Report } from '../../../core/report';
 import { counted, sentence, type Sentence, type Value } from '../../../core/sentence';
 import type { Largest, LargestLimit, NextSize } from './largest';
-import { largestUnits, type LargestKind } from './sizes';
+import { largestUnits, type LargestKind } from './kinds';
 
 /** What is the most that fits, the stage that limits it and the price of the next size. */
 export function largestReport(found: Largest): Report {

@@ -9,19 +9,7 @@ import { assumedGpuName } from '../../../core/plan-request/scenario';
 import type { Run } from '../../../core/run/run';
 import { sentence, type Sentence } from '../../../core/sentence';
 import { applyOverrides } from '../../../core/terapipe/overrides';
-
-export const largestKinds = ['sequence', 'micro-batch', 'layers', 'lora-rank', 'experts', 'fewest-gpus'] as const;
-export type LargestKind = (typeof largestKinds)[number];
-
-/** What sizes are counted in, one of it. */
-export const largestUnits: Readonly<Record<LargestKind, string>> = {
-  sequence: 'token',
-  'micro-batch': 'sequence',
-  layers: 'layer',
-  'lora-rank': 'column',
-  experts: 'expert',
-  'fewest-gpus': 'GPU',
-};
+import type { LargestKind } from './kinds';
 
 /** The sizes of one kind that a run may have, from the smallest to the largest that is tried. */
 export interface Sizes {

@@ -19,7 +19,7 @@ import type { ChosenKey } from '../../../host/sessions/scenarios';
 import type { WhatIfs } from '../../../host/sessions/what-ifs';
 import type { Largest } from '../core/largest';
 import { largestReport, limitText, mayFitText, nextText } from '../core/report';
-import { largestKinds, type LargestKind } from '../core/sizes';
+import { largestKinds, type LargestKind } from '../core/kinds';
 
 export interface LargestCommands extends ChangeCommands, ScenarioCommands {
   /** The planner of searches: no plan waits for it. */

@@ -3,7 +3,7 @@ import { formatBytes, formatCount } from '../../../../core/format';
 import { requireRun } from '../../../../core/export/planned-config';
 import { largestThatFits } from '../../../largest/core/largest';
 import { lackText, mayFitText } from '../../../largest/core/report';
-import { largestKinds, largestUnits } from '../../../largest/core/sizes';
+import { largestKinds, largestUnits } from '../../../largest/core/kinds';
 import { say } from '../../../../core/sentence';
 import { boundedAnswer, gib } from '../answer';
 import { askedEntries } from '../input';
