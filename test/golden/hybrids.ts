@@ -13,6 +13,10 @@ export function stateOfKind(kind: StateKind): StateMixer {
       return { ...shared, heads: 16, headDim: 128, stateDim: 128, groups: 8, chunk: 64, convolutionBias: false, normParameters: 128 };
     case 'lightning':
       return { ...shared, heads: 16, headDim: 64, stateDim: 64, groups: 16, chunk: 256, convolution: 0, normParameters: 1024 };
+    case 'rg-lru':
+    case 'min-gru':
+    case 'min-lstm':
+      return { ...shared, heads: 16, headDim: 128, stateDim: 1, groups: 1, chunk: 64, convolutionBias: false, normParameters: 0 };
   }
 }
 

@@ -66,10 +66,13 @@ export type Mixer = 'attention' | 'state' | 'both' | 'none';
 
 /**
  * Kinds of mixers with a state: Mamba (arXiv 2312.00752), Mamba-2 (2405.21060), Gated DeltaNet (2412.06464), lightning attention
- * (2405.17381).
+ * (2405.17381), RG-LRU (2402.19427), minGRU and minLSTM (2410.01201).
  */
-export const stateKinds = ['mamba', 'mamba2', 'gated-delta-net', 'lightning'] as const;
+export const stateKinds = ['mamba', 'mamba2', 'gated-delta-net', 'lightning', 'rg-lru', 'min-gru', 'min-lstm'] as const;
 export type StateKind = (typeof stateKinds)[number];
+
+/** Those that keep one number for each value, which gates decay and update: recurrent networks that a scan runs in parallel. */
+export type RecurrentKind = 'rg-lru' | 'min-gru' | 'min-lstm';
 
 /** Sizes of the mixers with a state; all of a model are alike. Widths in elements. */
 export interface StateMixer {

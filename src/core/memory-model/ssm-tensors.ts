@@ -1,5 +1,5 @@
 import { elementBytes, inputBytes } from '../domain/number-formats';
-import { stateWidths } from '../model/mixers';
+import { isRecurrentKind, stateWidths } from '../model/mixers';
 import type { StateMixer } from '../domain/model';
 import type { MemoryInputs } from '../domain/request';
 
@@ -8,7 +8,8 @@ import type { MemoryInputs } from '../domain/request';
  * `MambaSplitConv1dScanCombinedFn` keeps its whole input and the ungated output, and makes convolution and chunk states again; the norm
  * after it and the output projection keep what they read. Mamba: `MambaInnerFn`, which makes convolution and step sizes again, and where
  * norms lie between its projections (Jamba) the plain `SelectiveScanFn`. Gated DeltaNet: `GatedDeltaNet` of core 0.16 with
- * flash-linear-attention 0.6. Lightning attention is nowhere in them: each tensor between its operations.
+ * flash-linear-attention 0.6. Lightning attention is nowhere in them: each tensor between its operations; so of
+ * recurrent networks, with what the scan reads and writes.
  */
 
 /** Tokens between the states that the selective scan of Mamba keeps (`selective_scan_cuda`). */
@@ -28,6 +29,7 @@ export function stateSaved({ training, layout }: MemoryInputs, state: StateMixer
       : element * (projected + 3 * v + read + steps) + output + states;
   }
   if (state.kind === 'lightning') return element * (3 * (v + 2 * k)) + output;
+  if (isRecurrentKind(state.kind)) return element * (projected + convolved + steps + 3 * v) + output;
   const repeated = 2 * heads * state.stateDim;
   return element * (convolved + 2 * k + repeated + 4 * v + heads * (state.chunk + 1)) + 4 * heads + output;
 }

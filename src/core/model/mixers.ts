@@ -1,9 +1,10 @@
-import type { LayerKind, ModelSpec, StateMixer } from '../domain/model';
+import type { LayerKind, ModelSpec, RecurrentKind, StateKind, StateMixer } from '../domain/model';
 
 /*
  * Layers that hand a state of fixed size from token to token. Weight shapes: the Mamba, Mamba2, FalconMamba, Jamba, Bamba, NemotronH,
- * GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23, whose counts the tests hold; how tensor parallelism
- * divides them: `MambaMixer` and `GatedDeltaNet` of Megatron-LM core 0.16.
+ * GraniteMoeHybrid, Qwen3Next, FalconH1 and MiniMax classes of transformers 5.23, whose counts the tests hold; of recurrent networks
+ * `apps/fastRNN` of facebookresearch/lingua at 437d680. How tensor parallelism divides them: `MambaMixer` and `GatedDeltaNet` of
+ * Megatron-LM core 0.16.
  */
 
 /** Whether a layer has keys and values of every token. */
@@ -41,7 +42,7 @@ export interface StateWidths {
   readonly projected: number;
   /** Channels of the convolution. */
   readonly convolved: number;
-  /** Of the second projection of Mamba, to step size, B and C; 0 for the others. */
+  /** Of the second projection: of Mamba to step size, B and C, of RG-LRU to its two gates; 0 for the others. */
   readonly steps: number;
 }
 
@@ -49,16 +50,26 @@ export interface StateWidths {
 export function stateWidths(state: StateMixer, tensor: number): StateWidths {
   const heads = state.heads / tensor;
   const value = heads * state.headDim;
-  const key = Math.max(1, state.groups / tensor) * state.stateDim;
+  const isRecurrent = isRecurrentKind(state.kind);
+  const key = isRecurrent ? 0 : Math.max(1, state.groups / tensor) * state.stateDim;
   const projected = {
     mamba: 2 * value,
     mamba2: 2 * (value + key) + heads,
     'gated-delta-net': 2 * (value + key + heads),
     lightning: 2 * (value + key),
+    'rg-lru': 2 * value,
+    'min-gru': 3 * value,
+    'min-lstm': 4 * value,
   };
-  const convolved = state.convolution === 0 ? 0 : state.kind === 'mamba' ? value : value + 2 * key;
-  const steps = state.kind === 'mamba' ? (state.stepRank ?? 0) + 2 * state.stateDim : 0;
+  const ofInput = state.kind === 'mamba' ? value : state.kind === 'min-lstm' ? 2 * value : value + 2 * key;
+  const convolved = state.convolution === 0 ? 0 : ofInput;
+  const steps = state.kind === 'mamba' ? (state.stepRank ?? 0) + 2 * state.stateDim : state.kind === 'rg-lru' ? 2 * value : 0;
   return { heads, value, key, projected: projected[state.kind], convolved, steps };
+}
+
+/** Whether a mixer is a recurrent network: see `RecurrentKind`. */
+export function isRecurrentKind(kind: StateKind): kind is RecurrentKind {
+  return kind === 'rg-lru' || kind === 'min-gru' || kind === 'min-lstm';
 }
 
 /** Weights of the GEMMs of a mixer with a state on one of `tensor` ranks: input, step size, output. */
@@ -70,7 +81,16 @@ export function stateMatrixParameters({ hidden }: ModelSpec, state: StateMixer, 
 /** Everything else that it learns, whole: convolution, decays, step sizes, skips, norms, biases. */
 export function stateOtherParameters({ hidden }: ModelSpec, state: StateMixer): number {
   const { heads, value, projected, convolved } = stateWidths(state, 1);
-  const ownOfKind = { mamba: value * (state.stateDim + 2), mamba2: 3 * heads, 'gated-delta-net': 2 * heads, lightning: 0 };
+  const ownOfKind = {
+    mamba: value * (state.stateDim + 2),
+    mamba2: 3 * heads,
+    'gated-delta-net': 2 * heads,
+    lightning: 0,
+    // the decay of each value of a head
+    'rg-lru': state.headDim,
+    'min-gru': 0,
+    'min-lstm': 0,
+  };
   const convolution = convolved * (state.convolution + (state.convolutionBias ? 1 : 0));
   return ownOfKind[state.kind] + convolution + state.normParameters + (state.projectionBias ? projected + hidden : 0);
 }
@@ -78,12 +98,13 @@ export function stateOtherParameters({ hidden }: ModelSpec, state: StateMixer): 
 /**
  * FLOPs a token that the state itself takes, forward: 7 for each of its elements (Mamba) and 8 with the convolution (Gated DeltaNet), as
  * `num_floating_point_operations` of Megatron-LM counts them; a product to write and one to read lightning attention's, which it does not
- * know.
+ * know; a product and a sum for each element of a recurrent network.
  */
 export function stateFlops(state: StateMixer): number {
   const { value, convolved } = stateWidths(state, 1);
   const elements = value * state.stateDim;
   if (state.kind === 'gated-delta-net') return 8 * elements + 2 * state.convolution * convolved;
+  if (isRecurrentKind(state.kind)) return 2 * elements + 2 * state.convolution * convolved;
   return (state.kind === 'lightning' ? 4 : 7) * elements;
 }
 
@@ -98,7 +119,8 @@ export function stateBytes(state: StateMixer, tensor: number, batch: number, ele
 
 /**
  * Whether `tensor` ranks can share the heads of all layers. Attention: heads in all stacks, with key/value heads that divide or repeat. SSM
- * and linear attention: groups that divide (`MambaMixer`, `GatedDeltaNet`). No launcher divides Mamba's first version.
+ * and linear attention: groups that divide (`MambaMixer`, `GatedDeltaNet`). No launcher divides Mamba's first version or a
+ * recurrent network.
  */
 export function splitsHeads(model: ModelSpec, tensor: number): boolean {
   const { heads, kvHeads, latent, state, stacks } = model;
@@ -131,5 +153,5 @@ export function sharesHeads({ heads, kvHeads }: Pick<ModelSpec, 'heads' | 'kvHea
 
 /** Whether `tensor` ranks can share a mixer with a state. */
 export function splitsState({ kind, heads, groups }: StateMixer, tensor: number): boolean {
-  return kind === 'mamba' ? tensor === 1 : heads % tensor === 0 && groups % tensor === 0;
+  return kind === 'mamba' || isRecurrentKind(kind) ? tensor === 1 : heads % tensor === 0 && groups % tensor === 0;
 }

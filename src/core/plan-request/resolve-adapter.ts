@@ -4,6 +4,7 @@ import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adap
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
 import { adaptedProducts, undivided } from '../model/adapters';
+import { isRecurrentKind } from '../model/mixers';
 import { layerGroups, type LayerGroup } from '../model/layers';
 import { sentence, type Sentence } from '../sentence';
 import type { ValueOrDefault } from './defaults-recorder';
@@ -52,6 +53,7 @@ function ofExperts(model: ModelSpec, targets: Adapter['targets']): boolean {
 /** Layers whose adapters are not priced; null: those of this model are. */
 function unpricedModel({ state, stacks, mtpLayers = 0 }: ModelSpec): Sentence | null {
   if (state?.kind === 'mamba' || state?.kind === 'lightning') return sentence`on layers of Mamba or lightning attention`;
+  if (state !== undefined && isRecurrentKind(state.kind)) return sentence`on layers of a recurrent network`;
   if (stacks !== undefined) return sentence`in an encoder with a decoder`;
   return mtpLayers > 0 ? sentence`with multi-token prediction` : null;
 }

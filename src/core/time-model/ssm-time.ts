@@ -9,8 +9,9 @@ import { addBackward, addOperation, addProduct, type Tally } from './tally';
  * Time of a mixer with a state. Each kernel reads and writes device memory and, except for Mamba's first version, multiplies matrices of
  * one chunk of tokens: the slower of the two counts. Which tensors each one moves was read from mamba-ssm 2.3
  * (`_mamba_chunk_scan_combined_fwd` and `_bwd`, `selective_scan_cuda`, `MambaInnerFn`) and flash-linear-attention 0.6
- * (`chunk_gated_delta_rule`); that of lightning attention follows from its algorithm (arXiv 2405.17381). No kernel of these was measured
- * here. This was checked only against the published throughput of one hybrid (Nemotron 3 Nano, `npm run golden`); the reason of
+ * (`chunk_gated_delta_rule`); that of lightning attention follows from its algorithm (arXiv 2405.17381), that of recurrent networks from
+ * `apps/fastRNN` of lingua, with `accelerated_scan` in two bytes between operations that torch.compile fuses. No kernel of these was
+ * measured here. This was checked only against the published throughput of one hybrid (Nemotron 3 Nano, `npm run golden`); the reason of
  * the error bar states that.
  */
 
@@ -104,13 +105,36 @@ function mambaWork({ v, n }: ChunkSizes): ScanWork {
   return { forward: [{ flops: 0, bytes: 10 * v + 4 * n }], backward: [{ flops: 0, bytes: 18 * v + 12 * n }] };
 }
 
+/** Gates to decays and updates, and the scan; backward scans in reverse, then goes back through the gates. */
+function gatedWork(read: number): (sizes: ChunkSizes) => ScanWork {
+  return ({ v }) => ({
+    forward: [
+      { flops: 0, bytes: 2 * (read + 2) * v },
+      { flops: 0, bytes: 6 * v },
+    ],
+    backward: [
+      { flops: 0, bytes: 10 * v },
+      { flops: 0, bytes: 2 * (2 * read + 2) * v },
+    ],
+  });
+}
+
 /**
  * Operations on the elements of Mamba's state for each token and pass, in fp32 on the general units: decay, update and output forward
  * (Megatron-LM counts 7), which backward repeats before it goes back.
  */
 const vectorWork = { forward: 7, backward: 7 + 14 } as const;
 
-const mixerWork = { mamba: mambaWork, mamba2: mamba2Work, 'gated-delta-net': deltaWork, lightning: lightningWork } as const;
+const mixerWork = {
+  mamba: mambaWork,
+  mamba2: mamba2Work,
+  'gated-delta-net': deltaWork,
+  lightning: lightningWork,
+  // values and two gates; one gate and what it lets in; two and what they let in
+  'rg-lru': gatedWork(3),
+  'min-gru': gatedWork(2),
+  'min-lstm': gatedWork(3),
+} as const;
 
 /**
  * Adds a mixer with a state for `rows` tokens of a rank, `tokens` of each sequence at once: projections, convolution, the kernels of the
@@ -127,8 +151,10 @@ export function addState(sum: Tally, inputs: CostInputs, rates: DeviceRates, sta
   if (steps > 0) {
     const rank = state.stepRank ?? 0;
     addProduct(sum, rates, [rows, steps, v]);
-    addProduct(sum, rates, [rows, v, rank]);
-    addBackward(sum, floor, linear(rows, v, rank));
+    if (rank > 0) {
+      addProduct(sum, rates, [rows, v, rank]);
+      addBackward(sum, floor, linear(rows, v, rank));
+    }
   }
   const { forward, backward } = mixerWork[state.kind]({ v, k, n: state.stateDim, q: Math.min(state.chunk, tokens), heads });
   const seconds = ({ flops, bytes }: Work, vector: number): number =>

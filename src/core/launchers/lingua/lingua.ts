@@ -1,4 +1,6 @@
 import { byDefault } from '../../domain/located';
+import type { RecurrentKind } from '../../domain/model';
+import { own } from '../../records';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { count, on, positiveNumber } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
@@ -45,11 +47,15 @@ const ofBoth = 'dim n_layers n_heads ffn_dim_multiplier multiple_of norm_eps ini
 const plainKeys = 'head_dim n_kv_heads rope_theta max_seqlen sliding_window attn_impl attn_bias_type mask';
 const stateKeys = 'state_dim n_groups conv_size dt_bias D_has_head_dim learnable_init_states ssm_chunk_size init_use_depth init_args';
 
-/** Fields of the models that are planned; other apps (recurrent networks, bytes in patches) have others. */
+/** Fields of the models that are planned; other apps (bytes in patches) have others. */
 const known = {
   transformer: new Set(`${ofBoth} ${plainKeys}`.split(' ')),
   mamba: new Set(`${ofBoth} ${stateKeys}`.split(' ')),
+  recurrent: new Set(`${ofBoth} conv_size lru_dim_multiplier`.split(' ')),
 } as const;
+
+/** Models of `apps/fastRNN` by their `model_type`. */
+const recurrentTypes: Readonly<Record<string, RecurrentKind>> = { hawk: 'rg-lru', minGRU: 'min-gru', minLSTM: 'min-lstm' };
 
 /** Fields that change what a step does without changing the layers: heads for further tokens. */
 const inAddition: ReadonlySet<string> = new Set(['n_future_head']);
@@ -58,28 +64,35 @@ const inAddition: ReadonlySet<string> = new Set(['n_future_head']);
 interface Described {
   readonly section: 'model' | 'entropy_model';
   readonly kind: keyof typeof known;
+  /** Of recurrent networks. */
+  readonly recurrent?: RecurrentKind;
   readonly unlike: readonly string[];
   readonly leftOut: readonly string[];
 }
 
 /**
  * A YAML of lingua (`apps/main/train.py`) or of blt, which is built on it: `model`, `data`, `distributed`, `optim`. Its Transformer has
- * rotary positions, RMSNorm, a gated feed-forward and no biases; its Mamba is Mamba-2. The vocabulary is that of the tokenizer. How many
- * GPUs there are is up to its launcher for Slurm.
+ * rotary positions, RMSNorm, a gated feed-forward and no biases; its Mamba is Mamba-2, and it has three recurrent networks. The
+ * vocabulary is that of the tokenizer. How many GPUs there are is up to its launcher for Slurm.
  * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readLingua(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
-  const { section, kind, unlike, leftOut } = describeModel(document, reader);
-  const sizes = under([`${section}.`], kind === 'mamba' ? { ...modelKeys, ...mambaKeys } : modelKeys);
+  const described = describeModel(document, reader);
+  const { section, kind, unlike, leftOut } = described;
+  const sizes = under([`${section}.`], kind === 'transformer' ? modelKeys : { ...modelKeys, ...mambaKeys });
   const isPlanned = unlike.length === 0;
   const written = reader.facts(isPlanned ? { ...sizes, ...keys } : keys);
-  const model = kind === 'mamba' ? mamba : transformer;
-  const facts = { ...(isPlanned ? model(reader, section, written) : {}), ...shardGroups(reader), ...written };
+  const facts = { ...(isPlanned ? modelDefaults(described, reader, written) : {}), ...shardGroups(reader), ...written };
   const isSelective = reader.one('distributed.selective_activation_checkpointing', on(true))?.value === true;
   const left = [...unlike, ...leftOut, ...(isSelective ? ['distributed.selective_activation_checkpointing'] : [])];
   return { ...launcherFile(document, 'lingua', facts, reader), ...(left.length > 0 && { leftOut: left }) };
+}
+
+function modelDefaults({ section, kind, recurrent }: Described, reader: KeyReader, written: Facts): Facts {
+  if (recurrent !== undefined) return recurrentModel(recurrent, reader, section, written);
+  return (kind === 'mamba' ? mamba : transformer)(reader, section, written);
 }
 
 /** blt trains a small Transformer over bytes where `train_entropy_model` is set. */
@@ -88,14 +101,17 @@ function describeModel({ root }: YamlDocument, reader: KeyReader): Described {
   const model = root.entries.get(section)?.value;
   if (model?.kind !== 'map') return { section, kind: 'transformer', unlike: [section], leftOut: [] };
   const names = [...model.entries.keys()];
-  const kind = names.includes('state_dim') ? 'mamba' : 'transformer';
+  const app = reader.one('model_type', word);
+  const recurrent = own(recurrentTypes, app?.value ?? '');
+  const kind = recurrent !== undefined ? 'recurrent' : names.includes('state_dim') ? 'mamba' : 'transformer';
   const added = names.filter((name) => inAddition.has(name));
   const others = names.filter((name) => !known[kind].has(name) && !inAddition.has(name));
-  const app = reader.one('model_type', word);
+  const isOther = app !== undefined && recurrent === undefined;
   return {
     section,
     kind,
-    unlike: [...others.map((name) => `${section}.${name}`), ...(app === undefined ? [] : [`model_type: ${app.value}`])],
+    ...(recurrent !== undefined && { recurrent }),
+    unlike: [...others.map((name) => `${section}.${name}`), ...(isOther ? [`model_type: ${app.value}`] : [])],
     leftOut: added.map((name) => `${section}.${name}`),
   };
 }
@@ -152,6 +168,35 @@ function mamba(reader: KeyReader, section: string, { layers, hidden, heads }: Fa
     ...(inner % headCount === 0 && { stateHeadDim: byDefault(inner / headCount, reason) }),
     stateDim: byDefault(128, reason),
     stateGroups: byDefault(1, reason),
+    positions: byDefault('none', reason),
+  };
+}
+
+/**
+ * Recurrent networks: Hawk's RG-LRU is 4/3 as wide as the model and has a feed-forward network after it (`HawkBlock` of
+ * apps/fastRNN/hawk/core_hawk.py); minGRU and minLSTM are twice as wide and have none (`GRUBlock`, `LSTMBlock`).
+ */
+function recurrentModel(kind: RecurrentKind, reader: KeyReader, section: string, { layers, hidden, heads }: Facts): Facts {
+  const dim = hidden?.value ?? 512;
+  const isHawk = kind === 'rg-lru';
+  const factor = reader.one(`${section}.lru_dim_multiplier`, positiveNumber)?.value ?? 1;
+  const multiple = reader.one(`${section}.multiple_of`, count(1))?.value ?? 256;
+  const lruWidth = multiple * Math.ceil(Math.floor(factor * Math.floor((4 * dim) / 3)) / multiple);
+  const inner = isHawk ? lruWidth : roundedWidth(reader, section, 2 * dim);
+  const headCount = heads?.value ?? 1;
+  const blocks = Math.min(layers?.value ?? 8, 10_000);
+  return {
+    ...withoutBiases(),
+    heads: byDefault(headCount, reason),
+    hybridPattern: byDefault((isHawk ? 'M-' : 'M').repeat(blocks), sentence`the layers of lingua's recurrent network`),
+    stateKind: byDefault(kind, reason),
+    stateHeads: byDefault(headCount, reason),
+    ...(inner % headCount === 0 && { stateHeadDim: byDefault(inner / headCount, reason) }),
+    stateDim: byDefault(1, reason),
+    stateGroups: byDefault(1, reason),
+    stateConvolution: byDefault(0, reason),
+    ffn: byDefault(roundedWidth(reader, section, (8 * dim) / 3), sentence`lingua: two thirds of four times dim, rounded up`),
+    gatedMlp: byDefault(true, reason),
     positions: byDefault('none', reason),
   };
 }

@@ -1,4 +1,5 @@
 import { stateKinds, type StateMixer } from '../../domain/model';
+import { isRecurrentKind } from '../../model/mixers';
 import type { Facts, FactValues } from '../../run/facts';
 import { frequencyPattern, type Hybrid } from '../../run/traits';
 import { own } from '../../records';
@@ -149,6 +150,6 @@ function stateOfFacts(facts: Facts): StateMixer | null {
     chunk: isMamba ? 128 : 64,
     convolutionBias: isMamba,
     projectionBias: false,
-    normParameters: isMamba ? heads * headDim : headDim,
+    normParameters: isMamba ? heads * headDim : isRecurrentKind(kind) ? 0 : headDim,
   };
 }

@@ -4,7 +4,7 @@ import { launcherTraits } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { isHybrid } from '../../launchers/megatron/hybrid';
 import type { ModelTraits } from '../../run/written-model';
-import { hasAttention } from '../../model/mixers';
+import { hasAttention, isRecurrentKind } from '../../model/mixers';
 import { countOf, worldSize } from '../../launchers/counts';
 import { gpusPerReplica, parallelSize, type SizeName } from '../../launchers/layout-sizes';
 import { megatronAndRuns } from '../formats';
@@ -81,7 +81,10 @@ export function dividesHeads({ facts, format, traits }: ConfigView, size: number
 
 /** What a tensor size has to divide in layers with a state: heads and groups, as far as they are known. Null: no layer has one. */
 export function stateSizes({ facts, traits: { state } }: ConfigView): StateSizes | null {
-  if (state !== undefined) return { heads: state.heads, groups: state.groups, isWhole: state.kind === 'mamba' };
+  if (state !== undefined) {
+    const { kind, heads, groups } = state;
+    return { heads, groups, isWhole: kind === 'mamba' || isRecurrentKind(kind) };
+  }
   return isHybrid(facts) ? { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), isWhole: false } : null;
 }
 

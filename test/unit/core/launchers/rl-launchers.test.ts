@@ -9,6 +9,7 @@ import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { say } from '../../../../src/core/sentence';
 import type { LauncherFile } from '../../../../src/core/run/facts';
 import { load } from '../config-files/files';
+import { parameterCount } from '../../../../src/core/model/parameters';
 
 const fixture = (name: string): string => readFileSync(path.join(import.meta.dirname, '../../../fixtures/launchers', name), 'utf8');
 const values = ({ facts }: LauncherFile, ...names: readonly string[]): unknown[] =>
@@ -75,12 +76,26 @@ describe('a lingua YAML', () => {
     assert.deepEqual([layout.data, training.zeroStage, training.recompute, training.globalBatch, model.layers], [16, 3, 'none', 32, 32]);
   });
 
-  // apps/aunet/configs/2B_1level.yaml, and apps/fastRNN/hawk/configs/hawk_1b.yaml
-  it('takes no sizes of a model other than the plain Transformer and Mamba', () => {
+  // apps/aunet/configs/2B_1level.yaml
+  it('takes no sizes of a model other than those of its own apps', () => {
     const read = readLingua('a.yaml', text.replace('  n_layers: 32', '  n_layers: 32\n  pooling_type: simple_indexed_matmul'));
     assert.deepEqual(values(read, 'layers', 'hidden'), [undefined, undefined]);
     assert.deepEqual(read.leftOut, ['model.pooling_type']);
-    assert.deepEqual(readLingua('a.yaml', `model_type: hawk\n${text}`).leftOut, ['model_type: hawk']);
+    assert.deepEqual(readLingua('a.yaml', `model_type: xlstm\n${text}`).leftOut, ['model_type: xlstm']);
+  });
+
+  // apps/fastRNN: hawk_1b.yaml, minGRU_1b.yaml, minLSTM_1b.yaml
+  it('is planned as the recurrent network that the model is', async () => {
+    const rest = 'distributed:\n  fsdp_type: full_shard\ndata:\n  root_dir: data\n  batch_size: 8\n  seq_len: 2048\n';
+    const model = async (type: string, dim: number, layers: number, heads: number) =>
+      resolveRun(await load({ 'a.yaml': `model_type: ${type}\nmodel:\n  dim: ${dim}\n  n_layers: ${layers}\n  n_heads: ${heads}\n  conv_size: 4\n  vocab_size: 32000\n${rest}` }), node).model; // prettier-ignore
+    const ends = (dim: number): number => 2 * 32_000 * dim + dim;
+    // wx and wy, two gates, wo, the convolution and the decay, with a feed-forward network and two norms
+    const hawk = await model('hawk', 2048, 25, 22);
+    const [v, ffn] = [2816, 5632];
+    assert.equal(parameterCount(hawk), ends(2048) + 25 * (3 * 2048 * v + 2 * v * v + 4 * v + 128 + 3 * 2048 * ffn + 2 * 2048));
+    assert.equal(parameterCount(await model('minGRU', 2048, 50, 32)), ends(2048) + 50 * (4 * 2048 * 4096 + 4 * 4096 + 2048));
+    assert.equal(parameterCount(await model('minLSTM', 1920, 50, 30)), ends(1920) + 50 * (5 * 1920 * 3840 + 8 * 3840 + 1920));
   });
 
   // apps/mamba/configs/mamba_1b.yaml: 50 layers of 2 x 4,096 + 2 x 128 + 32 columns in, 4,096 rows out

@@ -15,6 +15,7 @@ import { toModelSpec } from '../../../../src/core/run/written-model';
 import { hybrid, stateOfKind } from '../../../golden/hybrids';
 import { request } from '../../../golden/requests';
 import { say } from '../../../../src/core/sentence';
+import { stateKinds } from '../../../../src/core/domain/model';
 import { toText } from '../../sentence-text';
 
 const training = {
@@ -44,7 +45,7 @@ describe('layers with a state', () => {
   });
 
   it('take products and traffic in proportion to tokens once they are long, and whole chunks before', () => {
-    for (const kind of ['mamba', 'mamba2', 'gated-delta-net', 'lightning'] as const) {
+    for (const kind of stateKinds) {
       const inputs = request('H100-80GB', hybrid('MM', kind), { training, layout: {} });
       const time = layerTime({ ...inputs, constants: { ...inputs.constants, issueFloorUs: 0 } }, state);
       const ratio = time(1, 8192, 0).forward / time(1, 4096, 0).forward;
