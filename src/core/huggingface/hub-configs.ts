@@ -251,6 +251,8 @@ export const hubConfigs: Readonly<Record<string, object>> = {
   'smollm2-360m': plainConfig('llama', [32, 960, 15, 5, 64, 2560, 49152, true], 8192),
   'smollm2-1.7b': plainConfig('llama', [24, 2048, 32, 32, 64, 8192, 49152, true], 8192),
   'smolvlm-2.2b': plainConfig('llama', [24, 2048, 32, 32, 64, 8192, 49155, false], 16384),
+  'smolvlm-256m': plainConfig('llama', [30, 576, 9, 3, 64, 1536, 49280, false], 8192),
+  'smolvlm-500m': plainConfig('llama', [32, 960, 15, 5, 64, 2560, 49280, false], 8192),
   'smollm3-3b': plainConfig('smollm3', [36, 2048, 16, 4, 128, 11008, 128256, true]),
   'olmo-7b-0724': plainConfig('olmo', [32, 4096, 32, 32, 128, 11008, 50304, false], 4096),
   'olmo-1.7-7b': plainConfig('olmo', [32, 4096, 32, 32, 128, 11008, 50304, false], 4096),

@@ -62,6 +62,16 @@ const languageModels: Readonly<Record<string, string>> = {
   'internvl3_5-14b': 'qwen3-14b',
   'internvl3_5-30b-a3b': 'qwen3-30b-a3b',
   'internvl3_5-38b': 'qwen3-32b',
+  'gme-qwen2-vl-2b': 'qwen2-1.5b',
+  'gme-qwen2-vl-7b': 'qwen2-7b',
+  'jina-reranker-m0': 'qwen2-1.5b',
+  'keye-vl-1_5-8b': 'qwen3-8b',
+  'internvl3_5-gpt-oss-20b-a4b-preview': 'gpt-oss-20b',
+  'glm-4.6v': 'glm-4.5-air',
+  'glm-4.6v-flash': 'glm-4-9b-0414',
+  'smolvlm-256m': 'smolvlm-256m',
+  'smolvlm-500m': 'smolvlm-500m',
+  'qwen2-audio-7b': 'qwen2-audio-7b',
   'llava-onevision-1.5-4b': 'qwen3-4b',
   'llava-onevision-1.5-8b': 'qwen3-8b',
   'llama-4-scout-17b-16e': 'llama-4-scout-17b-16e',
@@ -116,6 +126,8 @@ const otherNames: Readonly<Record<string, string>> = {
   'llama-3.1-nemotron-nano-8b-v1': 'llama-3.1-8b',
   'tinyllama_v1.1': 'tinyllama-1.1b',
   'functiongemma-270m': 'gemma-3-270m',
+  'qwen3-coder-30b-a3b': 'qwen3-30b-a3b',
+  'deepseek-v32': 'deepseek-v3.2',
 };
 
 /** What shows that a model was trained further, with the sizes that it had: `Llama-3-8b-sft-mixture`, or a learning rate (`-2e-6-`). */
@@ -123,7 +135,7 @@ const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|tencent|AIDC-AI|PRIME-RL|google-t5|hf-internal-testing)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|tencent|AIDC-AI|PRIME-RL|google-t5|hf-internal-testing|iic|JinaAI|Kwai-Keye|XiaomiMiMo)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
 
 /** Weights of Llama by family and size, as open-instruct's scripts have them in folders: `../hf_llama2_models/7B`. */
 const foldersBySize = /(?:^|[~./])hf_llama(2?)_models?\/(\d{1,2}b)\/?$/i;
@@ -135,6 +147,9 @@ const folders = 'models?|checkpoints|ckpts?|weights|pretrained|output|megatron_o
 const revised = new RegExp(`^(?!(?:${folders})/)(\\w[\\w.-]{0,99}/[\\w.-]{1,199})@[\\w.-]{1,100}$`);
 const folderName = new RegExp(`^(?:[~.]*/.*/|[~.]*/|(?:${folders})/)([\\w.-]+)/?$`);
 
+/** A folder with the weights of a step inside that of the model: `.../olmo3-32b-instruct-sft/step814-hf`. */
+const ofStep = /^(.{1,900}[/\\][\w.-]+)\/(?:(?:global_)?step_?\d+(?:-hf)?|checkpoint-\d+|model_and_optim)\/?$/;
+
 /** A folder of the one that a run starts in; `gpt2` and `t5-small` are names of the hub. */
 const bareFolder = /^(?!gpt2|t5-)[\w.-]+$/;
 
@@ -145,7 +160,7 @@ export function modelOfHub(written: string): ModelOfLauncher {
     const model = family === '' ? `llama-${size}` : `llama-${String(family)}-${size}`;
     return { name: written, home: 'preset', config: findHubSizes(model.toLowerCase()) };
   }
-  const name = withoutRevision(written);
+  const name = ofStep.exec(written.slice(0, 1000))?.[1] ?? withoutRevision(written);
   const folder = folderName.exec(name.slice(0, 1000))?.[1] ?? bareFolder.exec(name.slice(0, 1000))?.[0];
   const plain = folder === undefined ? plainModelName(name) : nameBefore(folder.slice(0, longestName));
   const home = folder === undefined ? 'hub' : 'preset';
@@ -202,6 +217,8 @@ function withoutVariant(name: string): string {
     .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
     .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
     .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
+    .replace(/^olmo3-(7|32)b-(?:instruct|think)(?:-.*)?$/, 'olmo-3-$1b')
+    .replace(/^qwen3-30b$/, 'qwen3-30b-a3b')
     .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
     .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
     .replace(/^(pythia-.*)-deduped$/, '$1')

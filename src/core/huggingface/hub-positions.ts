@@ -94,6 +94,7 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^kimi-k2\.5$/, kimi(1e-5, 32)],
   [/^kimi-vl-/, plain(800_000, 131_072, 1e-5)],
   [/^moonlight/, plain(50_000, 8192, 1e-5)],
+  [/^qwen2-audio-7b$/, plain(10_000, 8192, 1e-5)],
   [/^qwen2\.5-math-72b$/, { rope_theta: 10_000, rms_norm_eps: 1e-5 }],
   [/^qwen2\.5-math-7b-rope-300k$/, plain(300_000, 32_768, 1e-6)],
   // the Math models, and what was distilled from them
@@ -155,6 +156,7 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^smollm-/, plain(10_000, 2048, 1e-5)],
   [/^smollm2-(?:135|360)m$/, plain(100_000, 8192, 1e-5)],
   [/^smollm2-1\.7b$/, plain(130_000, 8192, 1e-5)],
+  [/^smolvlm-(?:256|500)m$/, plain(100_000, 8192, 1e-5)],
   [/^smolvlm-2\.2b$/, plain(273_768, 16_384, 1e-5)],
   [/^smollm3-/, plain(5_000_000, 65_536, 1e-6)],
   [/^olmo-(?:1b|7b)$/, plain(10_000, 2048)],

@@ -24,6 +24,7 @@ const qwen2: Readonly<Record<string, Dense>> = {
   'qwen2-0.5b': [24, 896, 14, 2, 64, 4864, 151936, true],
   'qwen2-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, true],
   'qwen2-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],
+  'qwen2-audio-7b': [32, 4096, 32, 32, 128, 11008, 156032, false],
   'qwen2-72b': [80, 8192, 64, 8, 128, 29568, 152064, false],
   'deepseek-r1-distill-qwen-1.5b': [28, 1536, 12, 2, 128, 8960, 151936, false],
   'deepseek-r1-distill-qwen-7b': [28, 3584, 28, 4, 128, 18944, 152064, false],

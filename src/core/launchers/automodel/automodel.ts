@@ -7,7 +7,7 @@ import { environmentOnly } from '../../languages/yaml/references';
 import { entryAt, parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import { sectionSettings } from '../tables/adapters';
 import { createKeyReader, type KeyReader } from '../tables/keys';
-import { launcherFile } from '../tables/launcher-file';
+import { launcherFile, notOfText } from '../tables/launcher-file';
 import { masterType, typeBytes } from '../tables/optimizer-facts';
 import { anyOf, word } from '../tables/reads';
 import { row, rows, lenient, under, type Table } from '../tables/table';
@@ -128,8 +128,11 @@ export function readAutomodel(file: string, text: string): LauncherFile {
   const facts = withDefaults(reader, withPipeline(reader, { ...gptFacts(reader), ...reader.facts(keys) }), strategy);
   const program = automodelProgram(strategy);
   const left = leftOut(document, reader);
+  const base = launcherFile(document, 'automodel', facts, reader);
+  const isOfImages = reader.one('data.dataloader._target_', word)?.value.includes('diffusion') === true;
   return {
-    ...launcherFile(document, 'automodel', facts, reader),
+    ...base,
+    ...(isOfImages && { remarks: [...base.remarks, notOfText(base.place)] }),
     ...(program && { program }),
     ...readAdapters(document, reader),
     ...(left.length > 0 && { leftOut: left }),

@@ -1,11 +1,11 @@
 import { byDefault } from '../../domain/located';
-import { count, fixed, on, positiveNumber } from '../../languages/reads';
+import { count, fixed, names, on, positiveNumber } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { sentence } from '../../sentence';
 import { createKeyReader, type KeyReader } from '../tables/keys';
-import { launcherFile } from '../tables/launcher-file';
+import { launcherFile, policyOnly } from '../tables/launcher-file';
 import { anyOf, knownWord, sizeUnlessOpen, word } from '../tables/reads';
 import { row, rows, under, type Table } from '../tables/table';
 
@@ -13,7 +13,7 @@ const model = 'trainer.init.model';
 const loader = 'trainer.fit.train_dataloader';
 
 /** What a decoder of the zoo is made of (`GPT2LMHeadModelConfig`, which the others extend). */
-const modelKeys: Table = under([`${model}.`], {
+const modelKeys: Table = {
   layers: [row('num_hidden_layers', count(1))],
   hidden: [row('hidden_size', count(1))],
   heads: [row('num_heads', count(1))],
@@ -48,7 +48,7 @@ const modelKeys: Table = under([`${model}.`], {
   experts: rows(sizeUnlessOpen, 'moe_params.num_experts', 'moe.num_experts'),
   activeExperts: rows(sizeUnlessOpen, 'moe_params.top_k', 'moe.top_k'),
   sharedExperts: rows(sizeUnlessOpen, 'moe_params.num_shared_experts', 'moe.num_shared_experts'),
-});
+};
 
 /** What its T5 is made of (`T5ForConditionalGenerationModelConfig`); a decoder of as many layers as the encoder unless set otherwise. */
 const stackKeys: Table = {
@@ -80,7 +80,12 @@ const stackKeys: Table = {
 
 const runKeys: Table = {
   globalBatch: [row(`${loader}.batch_size`, count(1))],
-  sequenceLength: [row(`${loader}.max_sequence_length`, sizeUnlessOpen), row(`${model}.max_position_embeddings`, count(1))],
+  sequenceLength: rows(
+    sizeUnlessOpen,
+    `${loader}.max_sequence_length`,
+    `${model}.max_position_embeddings`,
+    `${model}.text_model.max_position_embeddings`,
+  ),
   precision: [row('trainer.init.precision.fp16_type', knownWord({ bfloat16: 'bf16', cbfloat16: 'fp16', float16: 'fp16' }))],
 };
 
@@ -98,12 +103,27 @@ export function readCerebras(file: string, text: string): LauncherFile {
   const name = reader.one(`${model}.name`, word)?.value ?? '';
   const hasStacks = reader.one(`${model}.encoder_num_hidden_layers`, count(1)) !== undefined;
   if (hasStacks && /^t5$/i.test(name)) return t5(document, reader);
-  const isDecoder = reader.one(`${model}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(name);
-  const written = reader.facts(isDecoder ? { ...modelKeys, ...runKeys } : runKeys);
-  const facts = { ...(isDecoder ? decoder(reader, written) : {}), ...written };
+  const section = decoderSection(reader, name);
+  const written = reader.facts(section === null ? runKeys : { ...under([`${section}.`], modelKeys), ...runKeys });
+  const facts = { ...(section === null ? {} : decoder(reader, section, written)), ...written };
   const base = launcherFile(document, 'cerebras', facts, reader);
-  const leftOut = isDecoder ? biasesLeftOut(reader) : [`${model}.name: ${name}`];
-  return { ...base, ...(leftOut.length > 0 && { leftOut }) };
+  const images = section === `${model}.text_model` ? [`${model}.image_model`] : [];
+  const leftOut = section === null ? [`${model}.name: ${name}`] : [...biasesLeftOut(reader, section), ...images];
+  const also = section === `${model}.policy_model` ? [policyOnly(base.place, [{ name: 'reference' }])] : [];
+  return { ...base, remarks: [...base.remarks, ...also], ...(leftOut.length > 0 && { leftOut }) };
+}
+
+/**
+ * Where the sizes of a decoder are: those of a model itself, of the policy of DPO, or of the language model of one that sees and
+ * trains it; null: none.
+ */
+function decoderSection(reader: KeyReader, name: string): string | null {
+  const inner = /^dpo$/i.test(name) ? 'policy_model' : /llava|multimodal/i.test(name) ? 'text_model' : null;
+  const section = inner === null ? model : `${model}.${inner}`;
+  const isFrozen = reader.one(`${model}.freeze`, names)?.value.some((name) => name.includes('text_model')) === true;
+  if (isFrozen && inner === 'text_model') return null;
+  const ofSection = inner === null ? name : (reader.one(`${section}.name`, word)?.value ?? '');
+  return reader.one(`${section}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(ofSection) ? section : null;
 }
 
 /** Its T5: no biases; the table of relative positions is small and left out. */
@@ -120,13 +140,13 @@ function t5(document: YamlDocument, reader: KeyReader): LauncherFile {
 }
 
 /** What `GPT2LMHeadModelConfig` has without a key. */
-function decoder(reader: KeyReader, { heads }: Facts): Facts {
+function decoder(reader: KeyReader, section: string, { heads }: Facts): Facts {
   const reason = sentence`the Model Zoo has it without a key`;
-  const isMultiQuery = reader.one(`${model}.attention_module`, word)?.value === 'multiquery_attention';
-  const inner = reader.one(`${model}.attention_inner_dim`, sizeUnlessOpen);
+  const isMultiQuery = reader.one(`${section}.attention_module`, word)?.value === 'multiquery_attention';
+  const inner = reader.one(`${section}.attention_inner_dim`, sizeUnlessOpen);
   const width = inner === undefined ? Number.NaN : inner.value / (heads?.value ?? 12);
   return {
-    bias: byDefault(hasFfnBias(reader), reason),
+    bias: byDefault(hasFfnBias(reader, section), reason),
     qkvBias: byDefault(true, reason),
     hidden: byDefault(768, reason),
     heads: byDefault(12, reason),
@@ -142,12 +162,12 @@ function decoder(reader: KeyReader, { heads }: Facts): Facts {
   };
 }
 
-const hasFfnBias = (reader: KeyReader): boolean => reader.one(`${model}.use_ffn_bias`, on(true))?.value ?? true;
+const hasFfnBias = (reader: KeyReader, section: string): boolean => reader.one(`${section}.use_ffn_bias`, on(true))?.value ?? true;
 
 /** Biases of attention that are not those of feed-forward blocks; those of queries, keys and values may be the only ones. */
-function biasesLeftOut(reader: KeyReader): readonly string[] {
-  const hasBias = hasFfnBias(reader);
-  const of = (name: string): boolean => reader.one(`${model}.${name}`, on(true))?.value ?? true;
-  const unlike = (name: string): readonly string[] => (of(name) === hasBias ? [] : [`${model}.${name}: ${of(name)}`]);
+function biasesLeftOut(reader: KeyReader, section: string): readonly string[] {
+  const hasBias = hasFfnBias(reader, section);
+  const of = (name: string): boolean => reader.one(`${section}.${name}`, on(true))?.value ?? true;
+  const unlike = (name: string): readonly string[] => (of(name) === hasBias ? [] : [`${section}.${name}: ${of(name)}`]);
   return [...unlike('use_ffn_bias_in_attention'), ...(hasBias ? unlike('use_projection_bias_in_attention') : [])];
 }

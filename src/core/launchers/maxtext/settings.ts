@@ -89,7 +89,7 @@ export const modelTable: FlagTable = {
 
 /** Decoder blocks that are layers of attention and a feed-forward, each like the others except for windows and dense first ones. */
 const plainBlocks: ReadonlySet<string> = new Set(
-  'llama2 mistral mixtral gemma gemma2 gemma3 qwen2 qwen3 qwen3_moe gpt3 gpt_oss deepseek olmo3 qwen3_next qwen3_5 envy'.split(' '),
+  'llama2 mistral mixtral gemma gemma2 gemma3 qwen2 qwen3 qwen3_moe gpt3 gpt_oss deepseek olmo3 qwen3_next qwen3_5 envy llama4'.split(' '),
 );
 
 /** Blocks of Gated DeltaNet, each n-th of which attends, with a gate (src/maxtext/models/qwen3.py, `Qwen3NextDecoderLayer`). */
@@ -106,6 +106,7 @@ export const otherNames: readonly string[] = [
   'decoder_block',
   'mlp_activations',
   'interleave_moe_layer_step',
+  'chunk_attn_window_size',
   'global_parameter_scale',
   'per_device_batch_size',
   'num_pipeline_microbatches',
@@ -148,7 +149,12 @@ export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<
     ...ownLength(run),
     ...run,
   };
-  const leftOut = [...(isPlain ? [] : [`decoder_block: ${block}`]), ...policyLeftOut(find), ...layersOutside(find, block, facts)];
+  const leftOut = [
+    ...(isPlain ? [] : [`decoder_block: ${block}`]),
+    ...policyLeftOut(find),
+    ...chunksLeftOut(find, block),
+    ...layersOutside(find, block, facts),
+  ];
   return { facts, remarks: stageFindings(find, block, facts), ...(leftOut.length > 0 && { leftOut }) };
 }
 
@@ -179,12 +185,15 @@ function blockFacts(find: FindSetting, block: string): Facts {
     positions: byDefault(isGpt ? 'learned' : 'rotary', why),
     bias: byDefault(isGpt, why),
     ...(hybridBlocks.has(block) && { outputGate: byDefault(true, why), qkNorm: byDefault(true, why) }),
-    ...(block === 'envy' && everyNth(find)),
+    ...((block === 'envy' || block === 'llama4') && everyNth(find)),
     ...((block === 'qwen2' || block === 'gpt_oss') && { qkvBias: byDefault(true, why) }),
   };
 }
 
-/** Layers with experts: the last of each `interleave_moe_layer_step` (`EnvyScannableBlock` of src/maxtext/models/envy.py). */
+/**
+ * Layers with experts: the last of each `interleave_moe_layer_step` (`EnvyScannableBlock` of src/maxtext/models/envy.py,
+ * `determine_is_moe_layer` of models/llama4.py).
+ */
 function everyNth(find: FindSetting): Facts {
   const step = find('interleave_moe_layer_step', sizeUnlessOpen)?.value ?? 1;
   const layers = find('base_num_decoder_layers', count(1))?.value ?? 16;
@@ -265,6 +274,12 @@ function layerByLayer({ recomputeGranularity }: Facts): Facts {
   if (recomputeGranularity !== undefined && recomputeGranularity.value !== 'full') return {};
   const why = sentence`MaxText recomputes layer by layer`;
   return { recomputeMethod: byDefault('uniform', why), recomputeLayers: byDefault(1, why) };
+}
+
+/** Llama 4 attends inside chunks in three of four layers: planned as attention to all earlier tokens. */
+function chunksLeftOut(find: FindSetting, block: string): readonly string[] {
+  const chunk = block === 'llama4' ? find('chunk_attn_window_size', sizeUnlessOpen)?.value : undefined;
+  return chunk === undefined ? [] : [`chunk_attn_window_size: ${chunk}`];
 }
 
 function policyLeftOut(find: FindSetting): readonly string[] {

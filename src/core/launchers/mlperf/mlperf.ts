@@ -87,7 +87,7 @@ export const mlperfProgram: ShellProgram = {
       modelFiles: [],
       notes: other,
       ...namedGpu(file),
-      ...(isLora && { adapters: { ...lora(written.flavor, flags), ...frozenFormat(facts, isOfAmd(file, flags)) } }),
+      ...(isLora && { adapters: { ...lora(written.flavor, flags), ...frozenFormat(facts, vendorNamed(own, flags)) } }),
     };
   },
 };
@@ -153,18 +153,22 @@ function lora(model: Fact<string> | undefined, flags: ReadonlyMap<string, Locate
 
 /**
  * `FP8` keeps the frozen weights in FP8 too (`fp8_params` of `conf/megatron_gpt_peft_tuning_config.yaml`). AMD keeps them once
- * (`disable_parameter_transpose_cache`), NVIDIA's v5.0 transposed too (`train.py`, line 222), which is not planned; from v5.1 its files set
- * `FP8_PARAM_GATHER`, without which they stay in bf16. Those in FP4 are not planned.
+ * (`disable_parameter_transpose_cache`), NVIDIA's v5.0 transposed too (`train.py`, line 222): two bytes a weight, as many as in bf16, in
+ * which from v5.1 they stay, whose files set `FP8_PARAM_GATHER`. Those in FP4 (`_pre_quantize_model`) are not planned.
  */
-function frozenFormat({ precision, fp8ParamGather }: Facts, isOnce: boolean): Pick<GivenAdapters, 'unlike' | 'baseBits'> {
+function frozenFormat({ precision, fp8ParamGather }: Facts, vendor: Vendor | null): Pick<GivenAdapters, 'unlike' | 'baseBits'> {
   if (precision?.value === 'nvfp4') return { unlike: 'LoRA on weights in FP4' };
-  if (precision?.value !== 'fp8' || fp8ParamGather !== undefined) return {};
-  return isOnce ? { baseBits: { value: 8, source: precision.source } } : { unlike: 'LoRA on weights in FP8 and their transposes' };
+  if (precision?.value !== 'fp8' || fp8ParamGather !== undefined || vendor === 'NVIDIA') return {};
+  return vendor === null ? { unlike: 'LoRA on weights in FP8' } : { baseBits: { value: 8, source: precision.source } };
 }
 
-/** Whether a file is of AMD's submissions: by its GPU, or by a variable of its machine that only they have. */
-function isOfAmd(file: string, flags: ReadonlyMap<string, LocatedFlag>): boolean {
-  return namedGpu(file).gpu?.value.startsWith('MI') === true || flags.has('NNODES') || flags.has('GPUS_PER_NODE');
+type Vendor = 'AMD' | 'NVIDIA';
+
+/** Whose GPUs a file is for: by the name of its system, or by variables that only submissions on AMD's have. */
+function vendorNamed({ file, text }: Layer, flags: ReadonlyMap<string, LocatedFlag>): Vendor | null {
+  const name = fileName(file);
+  if (/MI3\d\dX/i.test(name) || flags.has('NNODES') || flags.has('GPUS_PER_NODE') || /NVTE_\w*(?:HIPBLASLT|_CK\b)/.test(text)) return 'AMD';
+  return /[BH][123]00/i.test(name) ? 'NVIDIA' : null;
 }
 
 /** A benchmark of images, recommendations or graphs, by the folder of the submission: its settings are read. */
@@ -195,9 +199,11 @@ const gpus: readonly (readonly [string, RegExp])[] = [
   ['MI300X', /MI300X/i],
 ];
 
+const fileName = (file: string): string => /config_[^/\\]*$/.exec(file)?.[0] ?? '';
+
 /** The GPU of the system that a file is named after: `config_GB300_32x4x288xtp2pp8cp2_cg.sh`. */
 function namedGpu(file: string): Pick<LauncherFile, 'gpu'> {
-  const name = /config_[^/\\]*$/.exec(file)?.[0] ?? '';
+  const name = fileName(file);
   const found = gpus.find(([, pattern]) => pattern.test(name));
   return found === undefined ? {} : { gpu: byDefault(found[0], sentence`the system that the file is named after`) };
 }

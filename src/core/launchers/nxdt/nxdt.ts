@@ -81,13 +81,16 @@ const precision = lenient(
 /** The model that checkpoints are called after: `hf_llama3.1_8B--{step}-{consumed_samples}`. */
 const namedModel = anyOf((written) => /^hf_((?:llama|mistral|mixtral|qwen)[\d.]*_\d+b)(?:_|--|$)/i.exec(written)?.[1]);
 
+/** The model whose tokenizer made the data: `wikicorpus_llama2_7B_tokenized_4k`. */
+const tokenizedFor = anyOf((written) => /(?:^|[_/-])((?:llama|mistral|mixtral|qwen)[\d.]*_\d+b)_tokenized/i.exec(written)?.[1]);
+
 const keys: Table = joined(
   {
     ...under(['distributed_strategy.'], layoutKeys),
     microBatch: [row('data.micro_batch_size', count(1))],
     globalBatch: [row('data.global_batch_size', count(1))],
     sequenceLength: [row('data.seq_length', count(1)), row('model.encoder_seq_length', count(1))],
-    flavor: [row('exp_manager.checkpoint_callback_params.filename', namedModel)],
+    flavor: [row('exp_manager.checkpoint_callback_params.filename', namedModel), row('data.train_dir', tokenizedFor)],
     vocab: [row('data.tokenizer.type', vocabOfName)],
     precision: [row('precision.type', precision)],
     nodes: [row('trainer.num_nodes', count(1))],

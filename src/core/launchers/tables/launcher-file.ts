@@ -75,6 +75,18 @@ export function policyOnly(place: Place, others: readonly OtherModel[] = []): Fi
   };
 }
 
+/** That a run trains no model of text: shown where the sizes would be missing. */
+export function notOfText(place: Place): Finding {
+  return {
+    code: 'sizes-unknown',
+    severity: 'information',
+    place,
+    message: sentence`This trains a model of images or video by diffusion, which is read but not planned`,
+    remedy: sentence`name the config of a language model`,
+    fixes: [],
+  };
+}
+
 function otherModel({ name, gpus, memoryShare }: OtherModel): Sentence {
   const share = memoryShare === undefined ? null : sentence`${formatPercent(memoryShare)} of their memory`;
   if (gpus === undefined) return share === null ? sentence`${name}` : sentence`${name} (${share})`;

@@ -4,7 +4,7 @@ import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, names, on, share } from '../../languages/reads';
 import { environmentOnly } from '../../languages/yaml/references';
 import { parseYaml } from '../../languages/yaml/document';
-import { row, rows, lenient, type Table } from '../tables/table';
+import { row, rows, lenient, under, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf } from '../tables/reads';
@@ -15,18 +15,18 @@ const component = anyOf((written) => (written === '' ? undefined : written.split
 
 /** Fields of a builder that takes sizes (`torchtune.models.llama2.llama2`). */
 const sizes: Table = {
-  layers: [row('model.num_layers', count(1))],
-  hidden: [row('model.embed_dim', count(1))],
-  heads: [row('model.num_heads', count(1))],
-  kvHeads: [row('model.num_kv_heads', count(1))],
-  ffn: [row('model.intermediate_dim', count(1))],
-  vocab: [row('model.vocab_size', count(1))],
-  maxPositions: [row('model.max_seq_len', count(1))],
+  layers: [row('num_layers', count(1))],
+  hidden: [row('embed_dim', count(1))],
+  heads: [row('num_heads', count(1))],
+  kvHeads: [row('num_kv_heads', count(1))],
+  ffn: [row('intermediate_dim', count(1))],
+  vocab: [row('vocab_size', count(1))],
+  maxPositions: [row('max_seq_len', count(1))],
 };
 
 /** Keys of the recipes, and of `model`, `tokenizer` and `optimizer`. */
 const keys: Table = {
-  ...sizes,
+  ...under(['model.', 'policy_model.'], sizes),
   flavor: rows(component, 'model._component_', 'policy_model._component_'),
   sequenceLength: [row('tokenizer.max_seq_len', lenient(count(1)))],
   microBatch: [row('batch_size', count(1))],

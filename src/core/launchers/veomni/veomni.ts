@@ -7,7 +7,7 @@ import { parseYaml } from '../../languages/yaml/document';
 import { checkpointPath } from '../tables/checkpoint-facts';
 import { row, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';
-import { launcherFile, policyOnly } from '../tables/launcher-file';
+import { launcherFile, notOfText, policyOnly } from '../tables/launcher-file';
 import { attentionRows, knownWord, pathWord, sizeUnlessOpen, torchDtypes, whether, word } from '../tables/reads';
 import { sentence } from '../../sentence';
 
@@ -52,8 +52,9 @@ export function readVeomni(file: string, text: string): LauncherFile {
   const written = reader.facts(keys);
   const config = reader.one('model.config_path', pathWord);
   const base = launcherFile(document, 'veomni', { ...defaults(written), ...written }, reader);
-  const also =
-    reader.one('data.data_type', knownWord({ dpo: true }))?.value === true ? [policyOnly(base.place, [{ name: 'reference' }])] : [];
+  const type = reader.one('data.data_type', word)?.value;
+  const isOfImages = type === 'diffusion' || [config, written.flavor].some((name) => /(?:^|[/_-])(?:wan|flux|ltx|qwen[-_]image)/i.test(name?.value ?? '')); // prettier-ignore
+  const also = type === 'dpo' ? [policyOnly(base.place, [{ name: 'reference' }])] : isOfImages ? [notOfText(base.place)] : [];
   return {
     ...base,
     remarks: [...base.remarks, ...also],

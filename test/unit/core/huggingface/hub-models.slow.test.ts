@@ -371,6 +371,15 @@ describe('models by their names on the hub', () => {
     assert.equal(layers('/checkpoints/base_models/L3.1-70B-v3.9-nc-2e-6-2_ep-fixed/'), 80);
   });
 
+  // scripts/train/olmo3/32b_instruct_dpo.sh of open-instruct
+  it('knows the folder of a model by that of one of its steps', () => {
+    const named = (name: string): string => modelOfHub(name).name;
+    assert.equal(named('/weka/ckpts/olmo3-32b-instruct-SFT-1114-fix-8e-5/step814-hf'), 'olmo3-32b-instruct-SFT-1114-fix-8e-5');
+    assert.equal(named('./out/Qwen3-8B/checkpoint-500/'), 'Qwen3-8B');
+    assert.notEqual(modelOfHub('/weka/ckpts/olmo3-7b-instruct-sft-1115').config, null);
+    assert.equal(modelOfHub('/weka/ckpts/olmo3-9b-instruct-sft/step814-hf').config, null);
+  });
+
   it('does not know one whose name has another size after that', () => {
     assert.notEqual(modelOfHub('gpt2-custom-sft').config, null);
     assert.notEqual(modelOfHub('~/models/Qwen3-8B-math-sft').config, null);

@@ -85,6 +85,15 @@ describe('MaxText', () => {
     assert.deepEqual(model.layerKinds?.map(({ feedForward }) => feedForward), ['dense', 'experts', 'dense', 'experts']); // prettier-ignore
   });
 
+  // src/maxtext/configs/models/llama4-17b-128e.yml
+  it('plans Llama 4 with its experts in every other layer, and names the chunks that it attends in', async () => {
+    const llama = 'decoder_block: "llama4"\nbase_emb_dim: 5120\nbase_num_decoder_layers: 4\nbase_num_query_heads: 40\nbase_num_kv_heads: 8\nbase_mlp_dim: 16384\nbase_moe_mlp_dim: 8192\nvocab_size: 202048\nnum_experts: 128\nshared_experts: 1\nnum_experts_per_tok: 1\ninterleave_moe_layer_step: 2\nchunk_attn_window_size: 8192\n'; // prettier-ignore
+    const { model } = await request('llama4.yml', llama, 4);
+    assert.deepEqual([model.denseFfn ?? model.ffn, model.experts?.count, model.experts?.sharedFfn], [16384, 128, 8192]);
+    assert.deepEqual(model.layerKinds?.map(({ feedForward }) => feedForward), ['dense', 'experts', 'dense', 'experts']); // prettier-ignore
+    assert.deepEqual(readMaxtext('llama4.yml', llama).leftOut, ['chunk_attn_window_size: 8192']);
+  });
+
   // src/maxtext/configs/types.py 3575 to 3604
   it('stops where stages and their layers do not divide the layers of the pipeline', () => {
     const sizes = 'base_emb_dim: 1024\nbase_num_decoder_layers: 16\ndecoder_block: llama2\n';
@@ -220,6 +229,18 @@ describe("Cerebras' Model Zoo", () => {
     const bare = text.replace(/ {6}use_projection.*\n/, '');
     assert.deepEqual([values(readCerebras('a.yaml', bare), 'bias', 'qkvBias'), readCerebras('a.yaml', bare).leftOut], [[false, true], undefined]); // prettier-ignore
     assert.deepEqual(readCerebras('a.yaml', text.replace(/ {6}use_ffn_bias_in.*\n/, '')).leftOut, ['trainer.init.model.use_ffn_bias_in_attention: true']); // prettier-ignore
+  });
+
+  // models/nlp/dpo/configs/params_zephyr_7b_dpo.yaml, models/multimodal/llava/configs
+  it('takes the policy of DPO, and the language model of one that sees unless that is frozen', () => {
+    const model = (name: string, section: string, more = ''): string =>
+      `trainer:\n  init:\n    model:\n      name: ${name}\n${more}      ${section}:\n        name: mistral\n        num_hidden_layers: 32\n        hidden_size: 4096\n        use_ffn_bias: false\n  fit:\n    train_dataloader:\n      batch_size: 8\n`; // prettier-ignore
+    const dpo = readCerebras('a.yaml', model('dpo', 'policy_model'));
+    assert.deepEqual([values(dpo, 'layers', 'hidden', 'bias'), dpo.remarks.some(({ code }) => code === 'policy-alone')], [[32, 4096, false], true]); // prettier-ignore
+    const sees = readCerebras('a.yaml', model('llava', 'text_model'));
+    assert.deepEqual([values(sees, 'layers'), sees.leftOut?.includes('trainer.init.model.image_model')], [[32], true]);
+    const frozen = readCerebras('a.yaml', model('llava', 'text_model', "      freeze:\n      - '^image_model'\n      - '^text_model'\n"));
+    assert.deepEqual(values(frozen, 'layers'), [undefined]);
   });
 
   it('names a model that does not decode', () => {

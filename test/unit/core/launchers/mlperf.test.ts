@@ -75,12 +75,16 @@ describe('a config_*.sh of MLPerf Training', () => {
   });
 
   // NVIDIA/results/2xGB200 of training_results_v5.0 ran with weights in FP8 that are kept transposed, too
-  it("gives no number for NVIDIA's weights in FP8, and one for AMD's by the variables of its machine", async () => {
+  it("plans NVIDIA's weights in FP8 as two bytes each, and AMD's as one by the variables of its machine", async () => {
     const nvidia = await load('config_GB200_2x4x1xtp1pp1cp1.sh', `${lora}export FP8=True\n`);
-    assert.deepEqual([nvidia.run, nvidia.noRun?.code], [null, 'model-not-planned']);
+    assert.deepEqual([nvidia.noRun, nvidia.run?.adapters?.baseBits], [null, undefined]);
     const amd = lora.replace('DGXNNODES', 'NNODES').replace('DGXNGPU', 'GPUS_PER_NODE');
     const { run } = await load('config_1x8x1.sh', `export DGXSYSTEM=x\n${amd}export FP8=True\n`);
     assert.equal(run?.adapters?.baseBits?.value, 8);
+    // Dell/benchmarks/llama2_70b_lora/implementations/AMD of training_results_v5.1
+    const named = await load('config_MI350X_1x8x1.sh', `${lora}export FP8=True\n`);
+    assert.equal(named.run?.adapters?.baseBits?.value, 8);
+    assert.equal((await load('config_x.sh', `${lora}export FP8=True\n`)).noRun?.code, 'model-not-planned');
   });
 
   it('keeps frozen weights in bf16 where only their gather is in FP8', async () => {

@@ -56,6 +56,12 @@ describe('an NxDT YAML', () => {
     assert.equal(readNxdt('hf.yaml', mixtral(30)).facts.flavor, undefined);
   });
 
+  // examples/conf/hf_llama_7B_config.yaml
+  it('has the model that its data were tokenized for, where nothing else names one', () => {
+    const hf = 'name: hf_llama\ntrainer:\n  devices: 32\ndistributed_strategy:\n  tensor_model_parallel_size: 8\ndata:\n  train_dir: /home/ubuntu/wikicorpus_llama2_7B_tokenized_4k\nmodel:\n  num_layers: 4\n  hidden_size: 4096\n'; // prettier-ignore
+    assert.equal(readNxdt('hf.yaml', hf).facts.flavor?.value, 'llama2_7B');
+  });
+
   // examples/conf/hf_llama3.1_8B_config.yaml, whose model_config is a config.json somewhere else
   it('has the model that its checkpoints are called after, where its config.json is not here', async () => {
     const hf = `name: hf_llama\nmodel_source: hf\ntrainer:\n  devices: 32\n  num_nodes: 4\nexp_manager:\n  checkpoint_callback_params:\n    filename: 'hf_llama3.1_8B--{step}-{consumed_samples}'\ndistributed_strategy:\n  tensor_model_parallel_size: 32\ndata:\n  micro_batch_size: 1\n  global_batch_size: 1024\n  seq_length: 8192\nmodel:\n  model_config: /home/ubuntu/config.json\n  num_layers: 32\n  hidden_size: 4096\n`; // prettier-ignore

@@ -52,6 +52,12 @@ describe('a VeOmni YAML', () => {
     assert.deepEqual([experts?.targets?.value, experts?.sharedByExperts], [['q_proj', 'v_proj', 'gate_up_proj'], true]);
   });
 
+  // configs/dit/wan_sft.yaml
+  it('of images or video is not planned, and the reason is shown', () => {
+    const { remarks } = readVeomni('a.yaml', text.replace('data_type: conversation', 'data_type: diffusion'));
+    assert.ok(remarks.some(({ message }) => say(message).includes('images or video by diffusion')));
+  });
+
   // configs/text/qwen3_dpo.yaml
   it('of DPO names the reference, which is not planned', () => {
     const { remarks } = readVeomni('a.yaml', text.replace('data_type: conversation', 'data_type: dpo'));
