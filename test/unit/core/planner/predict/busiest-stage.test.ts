@@ -13,7 +13,7 @@ const schemes: readonly Scheme[] = [
 ];
 
 describe('what the busiest stage computes', () => {
-  it('is a bound on every step, near it where there are many micro-batches, and times by themselves are those of the whole step', () => {
+  it('is a bound on every step, above a fifth of it, and times by themselves are those of the whole step', () => {
     const run = new Set<string>();
     for (const stageLayers of [undefined, [3, 7, 4, 2]]) {
       const asked = request('A100-80GB', gpt(16, 2048, 16, 51200), {
@@ -31,7 +31,7 @@ describe('what the busiest stage computes', () => {
           const busiestMs = busiestStageMs(pipeline, spec);
           assert.ok(busiestMs <= step.iterationMs * (1 + 1e-12), `${schedule}: ${busiestMs} ${step.iterationMs}`);
           assert.ok(
-            kind.exchangesAttention === true || busiestMs > 0.3 * step.iterationMs,
+            kind.exchangesAttention === true || busiestMs > 0.2 * step.iterationMs,
             `${schedule}: ${busiestMs} ${step.iterationMs}`,
           );
           if (!kind.planned) assert.equal(stepMs(pipeline, spec), step.iterationMs, schedule);
