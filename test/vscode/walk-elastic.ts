@@ -54,7 +54,7 @@ function elasticSteps(
       act: async () => {
         const tab = await pageFrame(page, 'tab');
         const words = tab.locator('.glance-words:visible');
-        await words.getByText(/^Do not pipeline this model: one GPU a replica, /).waitFor();
+        await words.getByText(/^Do not pipeline this model: one GPU a replica\./).waitFor();
         await words.getByText(/[\d.]+\stimes as fast with frozen layers\./).waitFor();
         assert.match(await words.innerText(), /\sfor 10\sepochs instead of /);
         await tab.getByRole('button', { name: 'Export' }).click();

@@ -320,6 +320,23 @@ export const elasticCases: readonly Case[] = [
     },
   })),
   {
+    name: 'elastic: what to do is whole in a tab 541 px wide, with what it gains in its tooltip',
+    options: { kind: 'tab', width: 541 },
+    state: () => elasticState(vit),
+    steps: async ({ page }) => {
+      const words = page.locator('.glance-words:visible');
+      await words.locator('strong', { hasText: /^Do not pipeline this model: one GPU a replica\.$/ }).waitFor();
+      const [whole, shown] = [(await words.locator('strong').boundingBox())!, (await words.boundingBox())!];
+      assert.ok(whole.x + whole.width <= shown.x + shown.width, `it takes ${whole.width} px of ${shown.width}`);
+      const [asked, has] = await page.evaluate<readonly [number, number]>(
+        `(({ scrollWidth, clientWidth }) => [scrollWidth, clientWidth])(document.querySelector('.glance-words strong'))`,
+      );
+      assert.ok(asked <= has, `its text takes ${asked} px of ${has}`);
+      assert.match((await words.getAttribute('title')) ?? '', /one GPU a replica\. With [\d,]+ samples each \([\d,]+ a step\) it takes /);
+      return undefined;
+    },
+  },
+  {
     name: 'elastic: a run planned in no other way exports its picture, its tables and its plan',
     options: wide,
     state: () => elasticState(vit),

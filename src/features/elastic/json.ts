@@ -41,13 +41,13 @@ export function elasticJson(plan: ElasticPlan, study: ElasticStudy): object {
 }
 
 function studyJson({ decision, range, ...curves }: ElasticStudy): object {
-  const { headline, freezing, ...starts } = decision;
+  const { headline, gain, freezing, ...starts } = decision;
   const inputs = range.inputs.map(({ keys, outcomes }) => ({
     keys,
     outcomes: outcomes.map(({ value, ...outcome }) => ({ value: say(value), ...outcome })),
   }));
   return {
-    decision: { headline: say(headline), freezing: freezing === null ? null : say(freezing), ...starts },
+    decision: { headline: say(headline), gain: gain && say(gain), freezing: freezing && say(freezing), ...starts },
     range: { ...range, inputs },
     ...curves,
   };

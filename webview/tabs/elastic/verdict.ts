@@ -21,9 +21,9 @@ export function elasticVerdict({ plan, spans, study }: PageElastic): VerdictText
   const epochs = plural(epochCount({ spans }), t('epoch'), t('epochs'));
   const instead = t('{0} for {1} instead of {2}.', formatDuration(totalMs), epochs, formatDuration(variantMs('none')));
   const gain = gains ? t('{0} times as fast with frozen layers.', formatNumber(speedup)) : t('Freezing layers gains nothing.');
-  const { asked, best, headline, freezing } = study.decision;
+  const { asked, best, headline, gain: ofBest, freezing } = study.decision;
   const isOther = best.pipelineLength !== asked.pipelineLength;
-  const decision = isOther ? [headline, ...(freezing === null ? [] : [freezing])].map((each) => say(each, t)) : [];
+  const decision = isOther ? [headline, ofBest, freezing].flatMap((each) => (each === null ? [] : [say(each, t)])) : [];
   const asSet = (text: string): string => (isOther ? t('As set: {0}', text) : text);
   const firstOver = spans.findIndex(({ epoch }) => !epoch.fits);
   const over = spans[firstOver]?.epoch;

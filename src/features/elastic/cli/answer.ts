@@ -106,7 +106,7 @@ function elasticPlanText(plan: ElasticPlan, study: ElasticStudy): string {
 
 /** What to do; the run as it was asked for, with its range; and what moves that most. */
 function decisionText({ request, speedup, totalMs, variants }: ElasticPlan, { decision, range }: ElasticStudy): string {
-  const { asked, best, headline, freezing } = decision;
+  const { asked, best, headline, gain, freezing } = decision;
   const without = variants.find(({ id }) => id === 'none')?.totalMs ?? NaN;
   const rangeText = (values: readonly [number, number], format: (value: number) => string): string => {
     const [least, most] = [format(values[0]), format(values[1])];
@@ -119,8 +119,7 @@ function decisionText({ request, speedup, totalMs, variants }: ElasticPlan, { de
   ];
   return [
     [
-      say(headline),
-      ...(freezing === null ? [] : [say(freezing)]),
+      ...[headline, gain, freezing].flatMap((each) => (each === null ? [] : [say(each)])),
       ...(request.throughputs.length > 0 ? ['As modelled: measured rates hold for the pipelines that were measured.'] : []),
     ].join(' '),
     `As set, pipelines of ${plural(request.firstLength, 'GPU')}: ${formatNumber(speedup)}x${rangeText(range.speedup, (x) => `${formatNumber(x)}x`)} over no freezing, ${formatDuration(totalMs)}${rangeText(range.totalMs, formatDuration)} instead of ${formatDuration(without)}${rangeText(range.withoutFreezingMs, formatDuration)}`,

@@ -1,6 +1,6 @@
 import { throwIfCancelled, type CancelSignal } from '../../../core/errors';
 import { formatCount, formatDuration, formatNumber } from '../../../core/format';
-import { sentence, type Sentence } from '../../../core/sentence';
+import { counted, sentence, type Sentence } from '../../../core/sentence';
 import { placePipelines } from './auto-dp';
 import { elasticContext } from './context';
 import type { ElasticRequest } from './request';
@@ -27,6 +27,8 @@ export interface ElasticDecision {
   readonly best: Start;
   /** What to do. */
   readonly headline: Sentence;
+  /** How large its steps are and what it gains; null where the run is as asked for, or nothing fits. */
+  readonly gain: Sentence | null;
   /** What freezing gains on the best start; null where nothing fits. */
   readonly freezing: Sentence | null;
 }
@@ -53,9 +55,9 @@ export function decideElastic(request: ElasticRequest, frozen: readonly number[]
   const fastest = fitting.reduce<Start | null>((best, start) => (best === null || start.totalMs < best.totalMs ? start : best), null);
   const isBetter = fastest !== null && (!asked.fits || fastest.totalMs * leastGain <= asked.totalMs);
   const best = isBetter ? fastest : asked;
-  if (best.fits) return { asked, best, headline: startText(request, asked, best), freezing: freezingText(best) };
+  if (best.fits) return { asked, best, ...startText(request, asked, best), freezing: freezingText(best) };
   const headline = sentence`Does not fit on pipelines of any length: lower elastic.batch, or set training.recompute to "full".`;
-  return { asked, best, headline, freezing: null };
+  return { asked, best, headline, gain: null, freezing: null };
 }
 
 /** By halves from a whole node, without the length that was asked for. */
@@ -86,20 +88,20 @@ function toStart(request: ElasticRequest, frozen: readonly number[], signal?: Ca
   };
 }
 
-function startText(request: ElasticRequest, asked: Start, best: Start): Sentence {
+function startText(request: ElasticRequest, asked: Start, best: Start): Pick<ElasticDecision, 'headline' | 'gain'> {
   const { pipelineLength } = best;
-  if (best === asked)
-    return pipelineLength === 1
-      ? sentence`Do not pipeline this model: one GPU a replica, as the config sets.`
-      : sentence`Start with pipelines of ${pipelineLength} GPUs, as the config sets.`;
+  const start =
+    pipelineLength === 1
+      ? sentence`Do not pipeline this model: one GPU a replica`
+      : sentence`Start with pipelines of ${pipelineLength} GPUs`;
+  if (best === asked) return { headline: sentence`${start}, as the config sets.`, gain: null };
   const samples = formatCount(best.batch * placePipelines(request.cluster, pipelineLength, pipelineLength).replicas);
   const gain = asked.fits
     ? sentence`${formatNumber(asked.totalMs / best.totalMs)} times as fast as with pipelines of ${asked.pipelineLength} GPUs`
     : sentence`and pipelines of ${asked.pipelineLength} GPUs do not fit`;
   const accumulates = best.schedule === request.schedule ? sentence`` : sentence`, gradients accumulated over micro-batches`;
-  return pipelineLength === 1
-    ? sentence`Do not pipeline this model: one GPU a replica, ${formatCount(best.batch)} samples each (${samples} a step${accumulates}), takes ${formatDuration(best.totalMs)}, ${gain}.`
-    : sentence`Start with pipelines of ${pipelineLength} GPUs, ${formatCount(best.batch)} samples each (${samples} a step): ${formatDuration(best.totalMs)}, ${gain}.`;
+  const each = sentence`${counted(best.batch, 'sample')} each (${samples} a step${accumulates})`;
+  return { headline: sentence`${start}.`, gain: sentence`With ${each} it takes ${formatDuration(best.totalMs)}, ${gain}.` };
 }
 
 function freezingText({ totalMs, withoutFreezingMs }: Start): Sentence {

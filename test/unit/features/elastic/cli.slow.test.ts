@@ -65,7 +65,7 @@ describe('terapipe elastic', () => {
   it('prints the same in words', async () => {
     const { out, exitCode } = await terapipe.run(['elastic', 'terapipe.json']);
     assert.equal(exitCode, 0);
-    assert.match(out, /^Do not pipeline this model: one GPU a replica, 40 samples each \(640 a step\), takes /);
+    assert.match(out, /^Do not pipeline this model: one GPU a replica\. With 40 samples each \(640 a step\) it takes /);
     assert.match(out, /^Depends on elastic\.loaderSamplesPerSecond and elastic\.loaderWorkers: /m);
     assert.match(out, /^\w+: 12 layers, 85\.8M parameters, 50,000 samples an epoch on 16 V100-16GB$/m);
     assert.match(out, /^ {2}7 +12 +TP1 PP1 DP16 /m);

@@ -14,11 +14,12 @@ const alpha = { kind: 'alpha', alpha: 1 / 3 } as const;
 describe('the decision on an elastic run', () => {
   it('is not to pipeline a model that one GPU trains, at as many samples a step', () => {
     const request = requestOf({});
-    const { asked, best, headline } = decideElastic(request, frozen);
+    const { asked, best, headline, gain } = decideElastic(request, frozen);
     assert.equal(best.pipelineLength, 1);
     assert.equal(best.batch * 16, request.batch * 2);
     assert.ok(best.fits && best.totalMs < asked.totalMs);
-    assert.match(toText(headline), /^Do not pipeline this model: one GPU a replica, 40 samples each \(640 a step\), takes /);
+    assert.equal(toText(headline), 'Do not pipeline this model: one GPU a replica.');
+    assert.match(toText(gain ?? sentence``), /^With 40 samples each \(640 a step\) it takes /);
     const planned = planElastic(requestOf({ firstLength: 1, batch: 40, freezing: { kind: 'given', frozenLayers: frozen } }));
     assert.equal(best.totalMs, planned.totalMs);
     assert.equal(best.withoutFreezingMs, planned.variants.find(({ id }) => id === 'none')?.totalMs);
