@@ -91,12 +91,19 @@ function recomputeValue({ recompute, recomputeLayers, recomputeModules }: FoundP
   return [recompute, recomputeLayers, ...(recomputeModules ?? [])].join();
 }
 
+/** What time is spent on, where its name needs an article for that. */
+const spentOn: Partial<Record<StepPart, Sentence>> = {
+  bubble: sentence`the bubble`,
+  gradientExchange: sentence`the gradient exchange`,
+  optimizer: sentence`the optimizer`,
+};
+
 /** `tensor 16 crosses nodes`, `full recompute takes 2.1 s`. */
 function causeText({ point }: FoundPlan, { part, ms, key }: Cause, cluster: ClusterSpec): Sentence {
   const { layout, training } = point;
   if (key === 'layout.tensor' && part === 'exchange' && layout.tensor > joinedGpus(cluster))
     return sentence`Tensor ${formatCount(layout.tensor)} ${crossingText(cluster)}`;
-  const more = sentence`spends ${formatDuration(ms)} more on ${stepPartNames[part]}`;
+  const more = sentence`spends ${formatDuration(ms)} more on ${spentOn[part] ?? stepPartNames[part]}`;
   const [, name = ''] = (key ?? '').split('.');
   const sizes = layout as unknown as Readonly<Record<string, unknown>>;
   const size = own(sizes, name);
