@@ -157,6 +157,8 @@ function jobSteps({ page }: Workbench, script: string): readonly Step[] {
     {
       name: 'the change is applied and saved',
       act: async () => {
+        // The page next to it has the focus.
+        await page.keyboard.press('Control+2');
         await pressInPalette(page, 'TeraPipe: Apply this layout');
         await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
         await lens(/ \/ step · best layout$/).waitFor();
