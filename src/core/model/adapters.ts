@@ -41,7 +41,7 @@ const readByState: readonly AdapterTarget[] = [
   'stateDecay',
   'stateSteps',
 ];
-const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp'];
+const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp', 'expertGate', 'expertUp', 'expertGateUp'];
 
 const readBy = { attention: readByAttention, state: readByState, feedForward: readByFeedForward } as const;
 
@@ -126,6 +126,18 @@ export function isCompression({ latent }: ModelSpec, target: AdapterTarget): boo
   return target === 'queryDown' || target === 'keyValueDown' || (target === 'qkv' && latent !== undefined && latent !== null);
 }
 
+/** Matrices of routed experts, which are also meant by themselves. */
+function ofExperts(network: Sizes): Sizes {
+  const { gate, up, gateUp, down } = network;
+  return {
+    ...network,
+    ...(gate && { expertGate: gate }),
+    ...(up && { expertUp: up }),
+    ...(gateUp && { expertGateUp: gateUp }),
+    ...(down && { expertDown: down }),
+  };
+}
+
 function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivision): Sizes[] {
   const { hidden } = model;
   const network = (of: Sizes['of'], input: number, width: number): Sizes => ({
@@ -139,7 +151,7 @@ function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivi
   if (experts === null) return [network('layer', hidden, feedForwardWidth(model, kind) / division.tensor)];
   return [
     network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor),
-    network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division)),
+    ofExperts(network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division))),
   ];
 }
 
@@ -174,6 +186,7 @@ export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind
 
 /** Whether backward reads what the products of a part of the layer read: its normed input, attention's output, the activated width. */
 export function readsInput({ targets }: Adapter, part: keyof typeof readBy | 'output' | 'down'): boolean {
-  if (part === 'output' || part === 'down') return targets.includes(part);
+  if (part === 'output') return targets.includes(part);
+  if (part === 'down') return targets.includes('down') || targets.includes('expertDown');
   return readBy[part].some((target) => targets.includes(target));
 }

@@ -86,8 +86,10 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['gateUp'], 'gate_up_proj linear_fc1 mlp_fc1 dense_h_to_4h c_fc fc_in fc1'),
   ...named(['down'], 'down_proj w2 linear_fc2 mlp_fc2 dense_4h_to_h fc_out fc2 mlp.c_proj'),
   ...named(['output', 'down'], 'c_proj'),
-  // grouped networks of prime-rl, each with adapters of its own
-  ...named(['gate', 'up', 'down'], 'experts'),
+  // grouped networks of prime-rl, each with adapters of its own; weights of experts that VeOmni names
+  ...named(['expertGate', 'expertUp', 'expertDown'], 'experts'),
+  ...named(['expertGateUp'], 'experts.gate_up_proj'),
+  ...named(['expertDown'], 'experts.down_proj'),
   ...named(['stateInput'], 'in_proj'),
   ...named(['stateValues'], 'in_proj_qkv'),
   ...named(['stateGate'], 'in_proj_z'),
@@ -97,6 +99,14 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['stateSteps'], 'in_proj_ba'),
 };
 
+/** Matrices of feed-forward networks, with the same of routed experts only. */
+const expertTargets: readonly (readonly [whole: AdapterTarget, ofExperts: AdapterTarget])[] = [
+  ['gate', 'expertGate'],
+  ['up', 'expertUp'],
+  ['gateUp', 'expertGateUp'],
+  ['down', 'expertDown'],
+];
+
 function named(targets: readonly AdapterTarget[], names: string): Record<string, readonly AdapterTarget[]> {
   return Object.fromEntries(names.split(' ').map((name) => [name, targets]));
 }
@@ -104,6 +114,8 @@ function named(targets: readonly AdapterTarget[], names: string): Record<string,
 /** The matrices that modules are, in the order of `adapterTargets`. */
 function adapterTargetsNamed(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
   const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
+  // one adapter where both the matrices of all networks and those of the experts are meant
+  for (const [whole, ofExperts] of expertTargets) if (found.has(whole)) found.delete(ofExperts);
   // attention of Megatron Core has no linear_qkv where it is latent
   if (model.latent && adapters.defaults?.ofCore === true) found.delete('qkv');
   const targets = adapterTargets.filter((target) => found.has(target));
@@ -128,7 +140,7 @@ function targetsNamed(adapters: GivenAdapters, name: string, model: ModelSpec): 
     const up: readonly AdapterTarget[] = joinedUp.has(modelType) ? ['gateUp'] : ['gate', 'up'];
     return [...queries, 'output', ...up, 'down', ...stateTargets(adapters, model)];
   }
-  const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
+  const [short = ''] = /(?:(?:attn|mlp)\.c_proj|experts\.(?:gate_up|down)_proj|[^.]*)$/.exec(name) ?? [];
   // attention of hybrids calls its own o_proj
   if (short === 'out_proj' && state !== undefined) return ['stateOutput'];
   const found = own(modules, short);

@@ -123,7 +123,8 @@ const table: FlagTable = {
   loadCheckpoint: [row('resume-from-checkpoint', checkpointPath)],
   ...stateDictKeys('fsdp-state-dict-type'),
   tensor: [row('parallelism-config-tp-size', sizes)],
-  context: [row('parallelism-config-cp-size', sizes)],
+  // of ms-swift (`SequenceParallel._init_device_mesh`) and open-instruct: that many ranks share each sequence
+  context: rows(sizes, 'parallelism-config-cp-size', 'sequence-parallel-size'),
   dataReplicate: [row('parallelism-config-dp-replicate-size', sizes)],
   nodes: [row('nnodes', nodeCount), row('num-machines', sizes), row('num-nodes', sizes)],
   gpusPerNode: [row('nproc-per-node', processCount), row('num-gpus', processCount), row('gpus-per-node', processCount)],

@@ -87,7 +87,7 @@ function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const shared = reader.one(`${name}.share_expert_lora`, on(true));
   const written = modules?.value ?? [];
   const own = written.includes('q_proj') ? written.filter((each) => !ofVision.has(each)) : written;
-  const routed = (experts?.value ?? []).map((pattern) => pattern.split('.').at(-1) ?? pattern);
+  const routed = (experts?.value ?? []).map((pattern) => /(?:experts\.)?[^.]*$/.exec(pattern)?.[0] ?? pattern);
   const targets = [...new Set([...own, ...routed])];
   const source = modules?.source ?? experts?.source;
   const adapters: GivenAdapters = {

@@ -78,6 +78,15 @@ describe("ms-swift's Megatron", () => {
     assert.deepEqual(sizes(`V0=8\n${chain.split('\n').slice(0, 5).join('\n')}\nNPROC_PER_NODE=$V5 swift sft`), [8, 1]);
   });
 
+  // examples/train/sequence_parallel/sequence_parallel.sh
+  it('shares each sequence between the ranks of --sequence_parallel_size', async () => {
+    const script = 'NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-3B-Instruct --tuner_type lora --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --max_length 65536 --sequence_parallel_size 8\n'; // prettier-ignore
+    const { run } = await loadConfig('a.sh', script, { read: readerOf({}), shell: () => Promise.resolve(shell) });
+    assert.ok(run !== null);
+    const { layout, training } = resolveRun(run, open);
+    assert.deepEqual([layout.context, layout.data, training.globalBatch, training.microBatch], [8, 1, 32, 4]);
+  });
+
   it('counts them by ENV of a YAML', () => {
     const sizes = (env: string): unknown[] => {
       const { facts, remarks } = readMegatronSwiftYaml('a.yaml', `${env}model: Qwen/Qwen3-8B\n`);

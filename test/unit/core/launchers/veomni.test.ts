@@ -49,7 +49,7 @@ describe('a VeOmni YAML', () => {
     assert.deepEqual([adapters?.rank?.value, adapters?.targets?.value, adapters?.unlike], [16, ['q_proj', 'v_proj'], undefined]);
     const more = `${lora.replace('v_proj]', 'v_proj, qkv, proj]')}    target_parameters: ['model.*.experts.gate_up_proj']\n    share_expert_lora: true\n`;
     const experts = readVeomni('a.yaml', text.replace('  ops_impl', `${more}  ops_impl`)).adapters;
-    assert.deepEqual([experts?.targets?.value, experts?.sharedByExperts], [['q_proj', 'v_proj', 'gate_up_proj'], true]);
+    assert.deepEqual([experts?.targets?.value, experts?.sharedByExperts], [['q_proj', 'v_proj', 'experts.gate_up_proj'], true]);
   });
 
   // configs/dit/wan_sft.yaml

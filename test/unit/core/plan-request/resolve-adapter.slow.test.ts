@@ -118,6 +118,21 @@ describe('adapters of a run', () => {
     assert.equal(apart.training.adapter?.perExpert, true);
   });
 
+  // prime-rl names its grouped networks `experts`
+  it('are of routed experts only where these are named, in a model with dense layers and a shared expert', async () => {
+    const of = async (targets: string) => {
+      const { model, training } = await requestOf(`${script} --use_lora --lora_r 8 --lora_target_modules ${targets}\n`, deepseek);
+      const { adapter } = training;
+      assert.ok(adapter);
+      return layerGroups(model).map(({ kind }) => adapterParameters(model, adapter, kind, { tensor: 1, expert: 1 }));
+    };
+    const ofExpert = 8 * 3 * (2048 + 1024);
+    assert.deepEqual(await of('experts'), [{ shared: 0, experts: 0 }, { shared: 0, experts: 8 * ofExpert }]); // prettier-ignore
+    const [dense, routed] = await of('experts gate_proj up_proj down_proj');
+    assert.deepEqual([dense?.experts, routed?.experts], [0, 8 * ofExpert]);
+    assert.ok((dense?.shared ?? 0) > 0 && (routed?.shared ?? 0) > 0);
+  });
+
   // `in_proj_qkv`, `z`, `b` and `a` of Qwen3_5GatedDeltaNet: one layer of it for each that attends here
   it('are of the projections of layers with a state, as their class has them', async () => {
     const hybrid = {
