@@ -61,7 +61,8 @@ export function plannedModel(config: string): ModelSpec | null {
  */
 export function roundTrip(model: ModelSpec, { writer, read }: RoundTripper, runtime: string | null = null): RoundTrip | null {
   const sliced = runtime === null ? {} : { sliced: { runtime, slices: 4, rule: 'average' as const, lengths: [32, 32, 32, 32] }, slices: 4 };
-  const plan = planWith({ model, stageLayers: [model.layers], sequenceLength: 128, ...sliced });
+  const dropout = (model.details?.hiddenDropoutShare ?? 0) > 0;
+  const plan = planWith({ model, stageLayers: [model.layers], sequenceLength: 128, dropout, ...sliced });
   const { text, fileName, modelGaps } = newLauncher(plan, writer);
   const lacks = sliceRuntimes.find(({ id }) => id === runtime)?.lacks ?? {};
   if (Object.keys(lacks).some((flag) => new RegExp(`^ +--${flag}\\b`, 'm').test(text))) return null;

@@ -29,6 +29,7 @@ const ofEveryModel: readonly (readonly [details: ModelDetails, classes: string])
     `OpenAIGPTConfig, BertConfig, RobertaConfig, CamembertConfig, XLMRobertaConfig, DistilBertConfig, BartConfig, MvpConfig, PLBartConfig,
     MarianConfig, BlenderbotSmallConfig`,
   ],
+  [{ normResidual: true }, 'MiniMaxConfig'],
   [{ attentionScale: 1 }, 'GPTNeoConfig, T5Config, MT5Config, UMT5Config'],
   [{ activation: 'gelu' }, 'MptConfig'],
   [{ activation: 'gelu_pytorch_tanh' }, 'BloomConfig, OpenAIGPTConfig, MT5Config, UMT5Config'],

@@ -13,7 +13,8 @@ import {
   usualActivationKeys,
 } from './detail-families';
 import { classDefault, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
-import { located, type Source } from './members';
+import { attentionKeys, hiddenKeys } from './training';
+import { located, type Members, type Source } from './members';
 
 type LocatedDetails = { readonly [K in keyof ModelDetails]?: Located<NonNullable<ModelDetails[K]>> | undefined };
 
@@ -60,8 +61,12 @@ function networkDetails(source: Source): LocatedDetails {
     activationClamp: readNumber(source, ['swiglu_limit']),
     gluOffset: ofClass(source, 'gluOffset'),
     initStd: readNumber(source, ['initializer_range', 'init_std']) ?? classDefault(source, 'initStd', 'initializer_range'),
+    hiddenDropoutShare: dropoutShare(source, hiddenKeys),
+    attentionDropoutShare: dropoutShare(source, attentionKeys),
     normPlacement: normPlacement(source),
-    normResidual: readFlag(source, ['apply_residual_connection_post_layernorm']),
+    normResidual: readFlag(source, ['apply_residual_connection_post_layernorm']) ?? ofClass(source, 'normResidual'),
+    residualWeights: factors(source, 'MiniMaxConfig', residualKeys),
+    branchMultipliers: factors(source, 'FalconH1Config', branchKeys),
     normUnitOffset: ofClass(source, 'normUnitOffset'),
     parallelResidual: parallelResidual(source),
   };
@@ -69,7 +74,36 @@ function networkDetails(source: Source): LocatedDetails {
 
 function normPlacement(source: Source): Located<NonNullable<ModelDetails['normPlacement']>> | undefined {
   const isBefore = readFlag(source, ['do_layer_norm_before']);
+  // a switch of Molmo 2
+  const isAfter = readFlag(source, ['norm_after']);
+  if (isAfter?.value === true) return from(isAfter, 'output');
   return isBefore?.value === false ? from(isBefore, 'post') : ofClass(source, 'normPlacement');
+}
+
+/** The first share above 0. */
+function dropoutShare(source: Source, keys: readonly string[]): Located<number> | undefined {
+  return keys.map((key) => readNumber(source, [key])).find((share) => share !== undefined && share.value <= 1);
+}
+
+/** Factors of a layer's input and of what is added to it. */
+const residualKeys = ['full_attn', 'linear_attn', 'mlp'].flatMap((part) => [`${part}_alpha_factor`, `${part}_beta_factor`]);
+
+const branchKeys =
+  'attention_in_multiplier key_multiplier attention_out_multiplier ssm_in_multiplier ssm_multipliers ssm_out_multiplier mlp_multipliers'.split(
+    ' ',
+  );
+
+/** Numbers, and the entries of lists, of which each is 1 where it is not set; undefined where all are. */
+function factors(source: Source, configClass: string, keys: readonly string[]): Located<readonly number[]> | undefined {
+  const { document, members, family } = source;
+  const first = keys.map((key) => members.get(key)).find((member) => member !== undefined);
+  if (family.configClass !== configClass || first === undefined) return undefined;
+  const found = keys.flatMap((key) => {
+    const { value } = members.get(key) ?? {};
+    const entries: readonly unknown[] = value?.children?.map((entry): unknown => entry.value) ?? [value?.value];
+    return entries.map((entry) => (typeof entry === 'number' ? entry : 1));
+  });
+  return found.every((factor) => factor === 1) ? undefined : located(document, first, found);
 }
 
 /** Falcon's new decoder is parallel whatever its switch. */
@@ -90,7 +124,7 @@ function positionDetails(source: Source, { model, isLatent, wholeLayers }: Model
       localRotaryBase: localBase(source),
       noRopeLayers: noRopeLayers(source, layers.value, wholeLayers),
     }),
-    ...(positions.value === 'none' && { alibi }),
+    ...(positions.value === 'none' && { alibi, ...(alibi?.value === true && { alibiRange: alibiRange(source) }) }),
     ...(isLatent ? {} : { attentionScale: attentionScale(source, headDim.value) }),
     attentionTemperature: attentionTemperature(source),
     attentionChunk: isLlama4(source) ? llama4Chunk(source) : undefined,
@@ -100,6 +134,12 @@ function positionDetails(source: Source, { model, isLatent, wholeLayers }: Model
     attentionSoftCap: readNumber(source, ['attn_logit_softcapping']),
     logitSoftCap: readNumber(source, ['final_logit_softcapping']),
   };
+}
+
+/** MPT's slopes of ALiBi are powers of 2 down to 2 to the minus 8, unless its config has another exponent. */
+function alibiRange(source: Source): Located<number> | undefined {
+  const exponent = readNumber(source, ['alibi_bias_max'], objectIn(source, 'attn_config'));
+  return exponent?.value === 8 ? undefined : exponent;
 }
 
 function isLlama4({ family }: Source): boolean {
@@ -126,9 +166,12 @@ function attentionTemperature(source: Source): Located<number> | undefined {
   return names.map((name) => readNumber(source, ['llama_4_scaling_beta'], objectIn(source, name))).find((beta) => beta !== undefined);
 }
 
+/** Undefined where layers with a window have the positions of the others, base and scaling. */
 function localBase(source: Source): Located<number> | undefined {
-  const nested = objectIn(source, 'sliding_attention', objectIn(source, 'rope_parameters'));
-  return readNumber(source, ['rope_theta'], nested) ?? readNumber(source, ['rope_local_base_freq']);
+  const parameters = objectIn(source, 'rope_parameters');
+  const [whole, nested] = [objectIn(source, 'full_attention', parameters), objectIn(source, 'sliding_attention', parameters)];
+  const isSame = ['rope_theta', 'rope_type', 'factor'].every((key) => whole.get(key)?.value.value === nested.get(key)?.value.value);
+  return isSame ? readNumber(source, ['rope_local_base_freq']) : readNumber(source, ['rope_theta'], nested);
 }
 
 /** The scale of attention, unless it is 1 / sqrt(head size). */
@@ -210,7 +253,7 @@ function routerDetails(source: Source, { isGrouped }: ModelContext): LocatedDeta
       mapped(score, (name) => routerScores.find((known) => known === name)) ??
       ofRouter('routerScore') ??
       (isSoftmax ? byDefault('softmax', sentence`${family.configClass}: softmax`) : undefined),
-    routerNormalised: readFlag(source, ['norm_topk_prob', 'route_norm']) ?? ofRouter('routerNormalised'),
+    routerNormalised: readFlag(source, ['norm_topk_prob', 'route_norm']) ?? dbrxNormalised(source, network) ?? ofRouter('routerNormalised'),
     routerScaling: readNumber(source, ['routed_scaling_factor', 'route_scale', 'router_scaling_factor', 'moe_router_scale']),
     routerExpertBias: method === undefined ? ofRouter('routerExpertBias') : from(method, method.value === 'noaux_tc'),
     routerInputScaling: ofRouter('routerInputScaling'),
@@ -223,6 +266,12 @@ function routerDetails(source: Source, { isGrouped }: ModelContext): LocatedDeta
     routerJitter: readNumber(source, ['router_jitter_noise']) ?? readNumber(source, ['moe_jitter_eps'], network),
     routerZLoss: readNumber(source, ['router_z_loss_coef', 'moe_z_loss_coeff']),
   };
+}
+
+/** DBRX divides scores by their norm of this order; null leaves them as they are. */
+function dbrxNormalised({ document }: Source, network: Members): Located<boolean> | undefined {
+  const order = network.get('moe_normalize_expert_weights');
+  return order?.value.type === 'null' ? located(document, order, false) : undefined;
 }
 
 /** What every model of the class has. */

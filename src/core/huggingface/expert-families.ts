@@ -42,7 +42,7 @@ export const expertFamilies = {
     window: { when: 'always', tokens: null },
   }),
   qwen2_moe: makeFamily('Qwen2MoeConfig', {
-    keys: routedOnly,
+    keys: { ...routedOnly, qkvBias: ['qkv_bias'] },
     defaults: { qkvBias: true },
     always: llamaAlways,
     extras: { decoderSparseStep: 1, sharedExperts: 1, sharedExpertFfn: 5632 },
@@ -117,7 +117,7 @@ export const expertVariants = {
     pattern: { ...everyFourthWhole, keys: ['global_attn_every_n_layers'] },
   }),
   aria_text: deriveFamily(mixtral, 'AriaTextConfig', {
-    keys: { ...llamaKeys, ...attentionBias, experts: named.experts, activeExperts: ['moe_topk'] },
+    keys: { ...llamaKeys, ...attentionBias, mlpBias: ['mlp_bias'], experts: named.experts, activeExperts: ['moe_topk'] },
     extras: { sharedExperts: 2 },
     window: { when: 'flag', tokens: null },
   }),

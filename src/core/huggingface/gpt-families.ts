@@ -124,7 +124,7 @@ export const gptFamilies = {
       maxPositions: ['max_seq_len'],
     },
     always: { ...gptAlways, positions: 'none' },
-    traits: { normParameters: 1 },
+    traits: { normParameters: 1, qkNormAcrossHeads: true },
     assumedFields: ['tiedEmbeddings'],
   }),
   starcoder2: makeFamily('Starcoder2Config', {

@@ -132,7 +132,11 @@ export const llamaVariants = {
     small: ({ hidden, ffn }) => ({ layer: hidden + ffn }),
   }),
   cohere_compass_text: deriveFamily(cohere, 'CohereCompassTextConfig', { window: windowed, pattern: everyFourthWhole }),
-  cwm: deriveFamily(llama, 'CwmConfig', { keys: llamaKeys, window: { when: 'always', tokens: 8192 }, pattern: everyFourthWhole }),
+  cwm: deriveFamily(llama, 'CwmConfig', {
+    keys: { ...llamaKeys, mlpBias: ['mlp_bias'] },
+    window: { when: 'always', tokens: 8192 },
+    pattern: everyFourthWhole,
+  }),
   diffllama: deriveFamily(llama, 'DiffLlamaConfig', {
     keys: { ...llamaKeys, ...attentionBias },
     small: ({ headDim }) => ({ attention: 4 * headDim }),

@@ -26,7 +26,7 @@ const modelFacts = ['modelType', ...sharedNames(settings.model)] as const satisf
  * @throws ExpectedError `config-wrong-type`, `config-out-of-range`; placed.
  */
 export function readFacts(source: Source, model: LocatedFields<WrittenModel>, state: StateRead | null): Facts {
-  const extras = withoutClassDefaults(source, readExtras(source));
+  const extras = withoutGroups(source, withoutClassDefaults(source, readExtras(source)));
   const kinds = attentionKinds(source, model.layers.value);
   const found: MutableFacts = {
     ...modelFieldFacts(source, model),
@@ -99,6 +99,12 @@ function withoutClassDefaults({ members }: Source, extras: ReturnType<typeof rea
   const isDefault = extras.firstDenseLayers?.source.kind === 'default';
   if (!listed('mlp_layer_types') && !(isDefault && listed('mlp_only_layers'))) return extras;
   return without(extras, 'firstDenseLayers');
+}
+
+/** DeepSeek-V2 chooses among all experts unless its method limits it to groups; one that names none does not. */
+function withoutGroups({ members, family }: Source, extras: ReturnType<typeof readExtras>): ReturnType<typeof readExtras> {
+  const isAmongAll = family.configClass === 'DeepseekV2Config' && members.get('topk_method')?.value.value !== 'group_limited_greedy';
+  return isAmongAll ? without(extras, 'routerGroups', 'routerGroupTopk') : extras;
 }
 
 const patternRule: Rule<string> = {

@@ -151,16 +151,39 @@ const mpt: Switches = (source, sizes) => {
   const attention = source.members.get('attn_config');
   const inner: Members = attention?.value.type === 'object' ? readMembers(source.document, attention.value, 'attn_config') : new Map();
   const alibi = readMember(source, inner.get('alibi'), boolean);
+  // LLM Foundry's own code has these, transformers' has not
+  const rotary = readMember(source, inner.get('rope'), boolean);
+  const norm = readMember(source, inner.get('qk_ln'), boolean);
+  const groups = readMember(source, inner.get('kv_n_heads'), integer(1, 100_000));
+  const kind = inner.get('attn_type');
+  const kvHeads: LocatedPartial<WrittenModel> =
+    kind?.value.value === 'multiquery_attention'
+      ? { kvHeads: located(source.document, kind, 1) }
+      : kind?.value.value === 'grouped_query_attention' && groups !== undefined
+        ? { kvHeads: groups }
+        : {};
   const hidden = sizes.hidden?.value ?? source.family.defaults.hidden;
   return {
     ...(wider === undefined ? {} : { ffn: from(wider, wider.value * hidden) }),
-    ...(alibi?.value === false ? { positions: from(alibi, 'learned') } : {}),
+    ...(rotary?.value === true
+      ? { positions: from(rotary, 'rotary') }
+      : alibi?.value === false
+        ? { positions: from(alibi, 'learned') }
+        : {}),
+    ...kvHeads,
+    ...(norm?.value === true && { qkNorm: norm }),
     ...noBias(source),
   };
 };
 
 /** The hidden size of the models with rotary positions, 7B of both generations; those of 13B have ALiBi, under the same class. */
 const rotaryBaichuan = 4096;
+
+/** Its network is a multiple of the hidden size. */
+const neoxJapanese: Switches = (source, { hidden }) => {
+  const multiple = readMember(source, source.members.get('intermediate_multiple_size'), integer(1, 1000));
+  return multiple === undefined ? {} : { ffn: from(multiple, multiple.value * (hidden?.value ?? source.family.defaults.hidden)) };
+};
 
 const baichuan: Switches = ({ family }, { hidden }) => {
   const size = hidden ?? byDefault(family.defaults.hidden, sentence`${family.configClass} default`);
@@ -287,6 +310,7 @@ const familySwitches: Readonly<Record<string, Switches>> = {
   BaichuanConfig: baichuan,
   FalconConfig: falcon,
   GPTBigCodeConfig: multiQuery,
+  GPTNeoXJapaneseConfig: neoxJapanese,
   MptConfig: mpt,
   T5Config: gatedFeedForward,
   MT5Config: gatedFeedForward,

@@ -8,8 +8,16 @@ import { located, type Source } from './members';
 export type TrainingOfModel = LocatedPartial<Pick<TrainingSpec, 'dropout' | 'gemmPrecision' | 'fp8Recipe' | 'fp8Format'>>;
 
 /** Shares dropped out of hidden states, by the names of transformers' classes, and out of attention's probabilities. */
-const hiddenKeys = ['hidden_dropout_prob', 'hidden_dropout', 'resid_pdrop', 'dropout', 'dropout_rate', 'resid_dropout', 'residual_dropout'];
-const attentionKeys = ['attention_probs_dropout_prob', 'attention_dropout', 'attention_dropout_prob', 'attn_pdrop', 'attn_dropout'];
+export const hiddenKeys = [
+  'hidden_dropout_prob',
+  'hidden_dropout',
+  'resid_pdrop',
+  'dropout',
+  'dropout_rate',
+  'resid_dropout',
+  'residual_dropout',
+];
+export const attentionKeys = ['attention_probs_dropout_prob', 'attention_dropout', 'attention_dropout_prob', 'attn_pdrop', 'attn_dropout'];
 
 /**
  * Whether a config.json sets dropout above zero. Dropout of attention's probabilities does not count: if a config sets only that, its class

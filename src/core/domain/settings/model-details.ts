@@ -19,11 +19,24 @@ export const modelDetails = {
   activationClamp: { read: amount, meaning: sentence`Limit that the inputs of the activation are clamped to.` },
   gluOffset: { read: amount, meaning: sentence`Added to the linear half of a gated activation.` },
   initStd: { read: amount, meaning: sentence`Standard deviation of the weights before training.` },
+  hiddenDropoutShare: { read: amount, meaning: sentence`Share of hidden states that the model's config drops out in training.` },
+  attentionDropoutShare: {
+    read: amount,
+    meaning: sentence`Share of attention's probabilities that the model's config drops out in training.`,
+  },
   normPlacement: {
     read: valueOf<NormPlacement>(),
     meaning: sentence`Where the norms of a layer are, if not before attention and feed-forward.`,
   },
   normResidual: { read: flag, meaning: sentence`Outputs are added to the normed input of attention and feed-forward, not to the input.` },
+  residualWeights: {
+    read: valueOf<readonly number[]>(),
+    meaning: sentence`Factors of a layer's input and of what is added to it, by kind of layer (MiniMax).`,
+  },
+  branchMultipliers: {
+    read: valueOf<readonly number[]>(),
+    meaning: sentence`Multipliers within attention, SSM and feed-forward (Falcon-H1).`,
+  },
   normUnitOffset: { read: flag, meaning: sentence`Norms multiply by 1 + weight (Gemma), so that a weight of 0 does nothing.` },
   parallelResidual: { read: flag, meaning: sentence`Attention and feed-forward read the same input, and both outputs are added to it.` },
   rotaryInterleaved: { read: flag, meaning: sentence`Rotary positions rotate neighbours, not the two halves of a head.` },
@@ -31,6 +44,7 @@ export const modelDetails = {
   /** By index. */
   noRopeLayers: { read: valueOf<readonly number[]>(), meaning: sentence`Layers without rotary positions among layers with them.` },
   alibi: { read: flag, meaning: sentence`Attention scores fall with distance (ALiBi).` },
+  alibiRange: { read: amount, meaning: sentence`Exponent of ALiBi's least slope, where it is not 8 (MPT).` },
   attentionScale: { read: amount, meaning: sentence`Scale of attention scores, where it is not 1 / sqrt(head size).` },
   attentionChunk: { read: amount, meaning: sentence`Tokens of the chunks that layers with rotary positions attend within (Llama 4).` },
   attentionByLayer: { read: flag, meaning: sentence`Attention scores are divided by the number of their layer, too (a switch of GPT-2).` },

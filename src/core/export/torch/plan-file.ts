@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { ExpectedError } from '../../errors';
 import { formatBytes, formatCount } from '../../format';
 import { resolveRankOrder } from '../../domain/runtime';
+import { without } from '../../records';
 import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest } from '../../domain/request';
 import type { Remark } from '../../launchers/writing/launch-settings';
@@ -62,8 +63,9 @@ export function torchPlan(plan: Plan): TorchExport {
 }
 
 /** With a row in its table of learned positions for every token of a sequence. */
-function trainedModel({ model, training }: PlanRequest): ModelSpec {
-  const { positions, maxPositions } = model;
+function trainedModel({ model: planned, training }: PlanRequest): ModelSpec {
+  const { details = {}, positions, maxPositions } = planned;
+  const model = { ...planned, ...(planned.details && { details: without(details, 'hiddenDropoutShare', 'attentionDropoutShare') }) };
   return positions === 'learned' ? { ...model, maxPositions: Math.max(training.sequenceLength, maxPositions ?? 0) } : model;
 }
 
@@ -119,12 +121,12 @@ function predictedTimes({ iterationMs, memory }: Candidate, timeline: Timeline):
 /** What of the step the runtime runs in another way than it was predicted. */
 function scheduleGaps({ model, training, layout }: PlanRequest, { schedule, memory }: Candidate): readonly Remark[] {
   const { exchangesAttention, copies } = scheduleOn(schedule, layout);
-  const { routerAuxLoss = 0, routerZLoss = 0, routerExpertBias = false } = model.details ?? {};
+  const { routerAuxLoss = 0, routerZLoss = 0, routerExpertBias = false, attentionDropoutShare = 0 } = model.details ?? {};
   const balances = model.experts !== null && (routerAuxLoss > 0 || routerZLoss > 0 || routerExpertBias);
-  const without = sentence`the PyTorch runtime trains without it`;
+  const reason = sentence`the PyTorch runtime trains without it`;
   return [
-    ...(balances ? [{ what: sentence`what balances the load of experts`, reason: without }] : []),
-    ...(training.dropout ? [{ what: sentence`dropout`, reason: without }] : []),
+    ...(balances ? [{ what: sentence`what balances the load of experts`, reason }] : []),
+    ...(training.dropout || attentionDropoutShare > 0 ? [{ what: sentence`dropout`, reason }] : []),
     ...(training.zeroStage === 3 && layout.data * layout.context > 1
       ? [
           {

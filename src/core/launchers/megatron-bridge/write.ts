@@ -3,7 +3,7 @@ import { plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
 import { carriedInto } from '../megatron/carried-into';
 import { coreModel, coreModelGaps } from '../megatron/core-model';
-import { megatronDefaultValues } from '../megatron/megatron-defaults';
+import { dropoutShares } from '../megatron/dropout-shares';
 import { megatronSettings } from '../megatron/plan-settings';
 import { plainDialect } from '../megatron/stages-setting';
 import { writtenFacts } from '../megatron/written-keys';
@@ -77,11 +77,11 @@ function bridgeYaml(plan: LaunchSettings, edits: readonly SettingEdit[], gaps: r
     ...bridgeSpellings,
     precision: (value) => `${String(value)}${narrowRecipe(plan)}_mixed`,
   });
-  const { attentionDropout, hiddenDropout } = plan.dropout ? megatronDefaultValues : { attentionDropout: 0, hiddenDropout: 0 };
+  const { attention, hidden } = dropoutShares(plan);
   const rows: readonly (readonly [string, SettingValue])[] = [
     ...given,
-    ['model.attention_dropout', attentionDropout],
-    ['model.hidden_dropout', hiddenDropout],
+    ['model.attention_dropout', attention],
+    ['model.hidden_dropout', hidden],
     ['model.cross_entropy_loss_fusion', plan.fusedCrossEntropy],
     ['dataset.seq_length', plan.sequenceLength],
   ];

@@ -86,6 +86,7 @@ export const scoreParts: readonly ModelPart[] = [
   { fields: ['attentionSinks'], flags: ({ attentionSinks }) => when(attentionSinks === true, '--softmax-type learnable') },
   { fields: ['outputGate'], flags: ({ outputGate }) => when(outputGate === true, '--attention-output-gate') },
   inexpressibleDetail('alibi', sentence`ALiBi`),
+  inexpressibleDetail('alibiRange', sentence`its slopes of ALiBi`),
   inexpressibleDetail('localRotaryBase', sentence`another rotary base in layers with a window`),
   inexpressibleDetail('attentionScale', sentence`its scale of attention scores`),
   inexpressibleDetail('attentionChunk', sentence`attention within chunks of a sequence`),

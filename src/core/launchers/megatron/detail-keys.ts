@@ -46,6 +46,8 @@ const isWord = (word: string) => anyOf((written) => (written === word ? true : u
 
 /** Flags and fields of the same name. */
 export const sharedDetails = {
+  hiddenDropoutShare: [row('hidden_dropout', lenient(positiveNumber))],
+  attentionDropoutShare: [row('attention_dropout', lenient(positiveNumber))],
   initStd: [row('init_method_std', lenient(positiveNumber))],
   rotaryInterleaved: [row('rotary_interleaved', on(true))],
   activationClamp: [row('activation_func_clamp_value', lenient(positiveNumber))],

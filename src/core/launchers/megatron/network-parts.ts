@@ -53,6 +53,8 @@ export const normParts: readonly ModelPart[] = [
   inexpressible('embeddingNorm', sentence`the norm of the embedding`),
   // a field of Megatron Core's config that its layers do not read
   inexpressibleDetail('normResidual', sentence`outputs that are added to the normed input`),
+  inexpressibleDetail('residualWeights', sentence`factors of the residual stream`),
+  inexpressibleDetail('branchMultipliers', sentence`multipliers within attention, SSM and feed-forward`),
   inexpressibleDetail('parallelResidual', sentence`attention and feed-forward side by side`),
   {
     fields: ['qkvBias', 'attentionOutputBias', 'mlpBias'],

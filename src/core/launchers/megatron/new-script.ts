@@ -7,7 +7,7 @@ import { usualFp8Format } from '../../domain/number-formats';
 import { hybridLetters } from './hybrid-flags';
 import { modelFlags } from './model-flags';
 import { environmentLines, oldestStarted } from './script-start';
-import { megatronDefaultValues } from './megatron-defaults';
+import { dropoutShares } from './dropout-shares';
 import { findSliceRuntime } from '../../slice-runtimes/registry';
 import { shellValue } from './shell-syntax';
 import { megatronFlags } from './written-keys';
@@ -162,9 +162,10 @@ function versionLine(core: number | null): readonly string[] {
 }
 
 /** Written always: without these flags Megatron-LM has dropout. */
-function dropoutFlags({ dropout }: LaunchSettings): readonly string[] {
-  const { attentionDropout, hiddenDropout } = dropout ? megatronDefaultValues : { attentionDropout: '0.0', hiddenDropout: '0.0' };
-  return [`--attention-dropout ${attentionDropout}`, `--hidden-dropout ${hiddenDropout}`];
+function dropoutFlags(plan: LaunchSettings): readonly string[] {
+  const { attention, hidden } = dropoutShares(plan);
+  const text = (share: number): string => (share === 0 ? '0.0' : String(share));
+  return [`--attention-dropout ${text(attention)}`, `--hidden-dropout ${text(hidden)}`];
 }
 
 function lossFlags(plan: LaunchSettings): readonly string[] {

@@ -114,9 +114,12 @@ export function remarkSeverity({ isOtherModel }: Remark): RemarkSeverity {
 /** Rows of the position table that no token of a run has: no operation reads them. */
 const unread = ['unusedPositions', 'maxPositions'];
 
+/** Of the training of a model, which computes the same afterwards. */
+const ofTraining = ['details.hiddenDropoutShare', 'details.attentionDropoutShare'];
+
 /** How bad it is that a launcher has other values in these fields of `ModelSpec`. */
 export function fieldsSeverity(fields: readonly string[]): RemarkSeverity {
-  return fields.every((field) => unread.includes(field)) ? 'warning' : 'error';
+  return fields.every((field) => [...unread, ...ofTraining].includes(field)) ? 'warning' : 'error';
 }
 
 /** A remark in one line. */

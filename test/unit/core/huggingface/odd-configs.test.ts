@@ -75,6 +75,93 @@ describe('what changes a model and no time, in a config.json', () => {
     assert.equal(modelOf({ ...llama4, attention_chunk_size: null }).details?.attentionChunk, undefined);
   });
 
+  it('is read: what LLM Foundry has in the attention of MPT', () => {
+    const mpt = { model_type: 'mpt', d_model: 256, n_heads: 4, n_layers: 4 };
+    const model = modelOf({ ...mpt, attn_config: { alibi: true, alibi_bias_max: 16, qk_ln: true, attn_type: 'multiquery_attention' } });
+    assert.deepEqual([model.details?.alibiRange, model.qkNorm, model.qkNormAcrossHeads, model.kvHeads], [16, true, true, 1]);
+    assert.equal(modelOf({ ...mpt, attn_config: { alibi: true, alibi_bias_max: 8 } }).details?.alibiRange, undefined);
+    const rotary = modelOf({
+      ...mpt,
+      attn_config: { rope: true, rope_theta: 50_000, alibi: false, attn_type: 'grouped_query_attention', kv_n_heads: 2 },
+    });
+    assert.deepEqual([rotary.positions, rotary.rotary?.base, rotary.kvHeads], ['rotary', 50_000, 2]);
+    assert.equal(modelOf({ ...mpt, attn_config: { attn_type: 'multihead_attention', kv_n_heads: 2 } }).kvHeads, 4);
+  });
+
+  it('is read: factors of MiniMax and of Falcon-H1, where one is not 1', () => {
+    const minimax = { model_type: 'minimax', num_local_experts: 4, num_experts_per_tok: 2, head_dim: 64 };
+    const { details } = modelOf({ ...minimax, full_attn_alpha_factor: 3.5, mlp_beta_factor: 0.5 });
+    assert.deepEqual([details?.residualWeights, details?.normResidual], [[3.5, 1, 1, 1, 1, 0.5], true]);
+    assert.equal(modelOf({ ...minimax, full_attn_alpha_factor: 1 }).details?.residualWeights, undefined);
+    const falcon = { model_type: 'falcon_h1', mamba_d_ssm: 512, mamba_n_heads: 8, mamba_d_head: 64 };
+    assert.deepEqual(
+      modelOf({ ...falcon, key_multiplier: 0.5, ssm_multipliers: [1, 2, 3, 4, 5], mlp_multipliers: null }).details?.branchMultipliers,
+      [1, 0.5, 1, 1, 1, 2, 3, 4, 5, 1, 1],
+    );
+    assert.equal(modelOf(falcon).details?.branchMultipliers, undefined);
+    // another class does not read them
+    assert.equal(modelOf({ model_type: 'llama', key_multiplier: 0.5 }).details?.branchMultipliers, undefined);
+  });
+
+  it('is read: scores of DBRX without a norm, norms of Molmo 2 after their layer', () => {
+    const dbrx = (order: unknown) =>
+      modelOf({
+        model_type: 'dbrx',
+        attn_config: { kv_n_heads: 2 },
+        ffn_config: { ffn_hidden_size: 512, moe_num_experts: 4, moe_top_k: 2, moe_normalize_expert_weights: order },
+      }).details?.routerNormalised;
+    assert.deepEqual([dbrx(null), dbrx(1)], [false, true]);
+    assert.equal(modelOf({ model_type: 'molmo2_text', norm_after: true }).details?.normPlacement, 'output');
+    assert.equal(modelOf({ model_type: 'molmo2_text', norm_after: false }).details?.normPlacement, undefined);
+  });
+
+  it('is read: groups of DeepSeek-V2, where its method has them', () => {
+    const groups = (method: object) =>
+      modelOf({
+        model_type: 'deepseek_v2',
+        n_routed_experts: 8,
+        num_experts_per_tok: 4,
+        moe_intermediate_size: 128,
+        n_group: 4,
+        topk_group: 2,
+        ...method,
+      }).experts?.groups;
+    assert.deepEqual(groups({ topk_method: 'group_limited_greedy' }), { count: 4, active: 2 });
+    assert.deepEqual([groups({ topk_method: 'greedy' }), groups({})], [undefined, undefined]);
+  });
+
+  it('is read: biases by the keys of their class, and the width of GPT-NeoX-Japanese', () => {
+    const experts = { num_experts: 4, num_experts_per_tok: 2, moe_intermediate_size: 128 };
+    const ofQueries = (config: object): boolean => modelOf({ model_type: 'qwen2_moe', ...experts, ...config }).qkvBias;
+    assert.deepEqual([ofQueries({}), ofQueries({ qkv_bias: false })], [true, false]);
+    assert.equal(modelOf({ model_type: 'cwm', mlp_bias: true }).mlpBias, true);
+    assert.equal(modelOf({ model_type: 'gpt_neox_japanese', intermediate_size: undefined, intermediate_multiple_size: 6 }).ffn, 1536);
+  });
+
+  it('is read: another base of layers with a window, unless their positions are those of the others', () => {
+    const local = (whole: object, sliding: object) =>
+      modelOf({
+        model_type: 'olmo3',
+        sliding_window: 64,
+        max_position_embeddings: 4096,
+        rope_parameters: { full_attention: { rope_theta: 500_000, ...whole }, sliding_attention: { rope_theta: 500_000, ...sliding } },
+      }).details?.localRotaryBase;
+    assert.equal(local({}, {}), undefined);
+    assert.equal(local({}, { rope_theta: 10_000 }), 10_000);
+    // only the others are scaled
+    assert.equal(local({ rope_type: 'yarn', factor: 8 }, { rope_type: 'default' }), 500_000);
+  });
+
+  it('is read: what is dropped out, and of which', () => {
+    const shares = (config: object) => {
+      const { details } = modelOf({ model_type: 'phi', ...config });
+      return [details?.hiddenDropoutShare, details?.attentionDropoutShare];
+    };
+    assert.deepEqual(shares({ resid_pdrop: 0.1, attention_dropout: 0 }), [0.1, undefined]);
+    assert.deepEqual(shares({ resid_pdrop: 0, attention_dropout: 0.2 }), [undefined, 0.2]);
+    assert.deepEqual(shares({ resid_pdrop: 'none', attention_dropout: 3 }), [undefined, undefined]);
+  });
+
   it('has no norms of queries and keys where its class could have them', () => {
     const cohere = { model_type: 'cohere', use_qk_norm: false };
     assert.equal(modelOf(cohere).qkNormAcrossHeads, undefined);

@@ -271,8 +271,15 @@ describe('plan.json for the PyTorch runtime', () => {
         return error instanceof ExpectedError && error.code === 'export-torchrun';
       }
     };
+    const dropped = ['hiddenDropoutShare', 'attentionDropoutShare'] as const;
+    for (const name of dropped) {
+      const model = { ...plan.request.model, details: { activation: 'gelu', [name]: 0.1 } };
+      const { plan: made, gaps } = torchPlan({ ...plan, request: { ...plan.request, model } });
+      assert.deepEqual(made.model['details'], { activation: 'gelu' });
+      if (name === 'attentionDropoutShare') assert.ok(gaps.some(({ what }) => say(what) === 'dropout'));
+    }
     for (const name of detailNames)
-      if (!known.has(name))
+      if (!known.has(name) && !dropped.some((each) => each === name))
         assert.ok(
           [true, 2].some((value) => refuses({ [name]: value })),
           name,

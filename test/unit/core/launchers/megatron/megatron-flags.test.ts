@@ -73,6 +73,7 @@ describe('megatronFacts', () => {
     assert.deepEqual(read('--hidden-dropout 0.0 --attention-dropout 0.1 --tp-comm-overlap'), {
       hiddenDropout: 0,
       attentionDropout: 0.1,
+      attentionDropoutShare: 0.1,
       asyncTensorParallel: true,
     });
     assert.deepEqual(read('--cross-entropy-loss-fusion'), { fusedCrossEntropy: true });
