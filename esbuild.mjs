@@ -65,25 +65,64 @@ const report = {
   },
 };
 
+/** What the extension loads as it starts. */
+const startOfExtension = 'src/extension/build.ts';
+
 /**
  * Writes the parts of a split bundle as CommonJS: esbuild splits only ES modules, and VS Code before 1.100 loads no extension that is one.
+ * What is loaded as the extension starts becomes one file: looking up and reading dozens takes longer than what they hold.
  */
 const asCommonJs = {
   name: 'as-common-js',
   setup(build) {
-    build.onEnd(async ({ outputFiles = [] }) => {
-      for (const { path: file, text } of outputFiles) {
-        if (!file.endsWith('.js')) {
-          if (!file.endsWith('.map')) await put(file, text);
-          continue;
-        }
+    build.onEnd(async ({ outputFiles = [], metafile }) => {
+      if (metafile === undefined) return;
+      const scripts = outputFiles.filter(({ path: file }) => file.endsWith('.js'));
+      const { name: start, parts, neededLater } = partsOfStart(metafile.outputs);
+      const [merged, others] = [true, false].map((wanted) => scripts.filter(({ path: file }) => parts.has(path.basename(file)) === wanted));
+      for (const { path: file, text } of others) {
         const { code, map } = await toCommonJs(text, file);
         await put(file, production ? code : `${code}//# sourceMappingURL=${path.basename(file)}.map\n`);
         if (!production) await put(`${file}.map`, map);
       }
+      for (const { path: file } of merged) {
+        const name = path.basename(file);
+        if (name === start) await putTable(file, merged, { before: 'const parts = ', after: loaderFor(start) });
+        else if (neededLater.has(name)) await put(file, `module.exports = require('./${start}').part('./${name}');\n`);
+      }
+      const notices = outputFiles.filter(({ path: file }) => !/\.(?:js|map)$/.test(file));
+      for (const { path: file, text } of notices) await put(file, text);
     });
   },
 };
+
+/** Names of what is loaded as the extension starts, with what imports it, and of those that something else imports, too. */
+function partsOfStart(outputs) {
+  const before = importedAtOnce(outputs, ['src/extension/main.ts']);
+  const parts = new Set([...importedAtOnce(outputs, [startOfExtension])].filter((name) => !before.has(name)));
+  const others = Object.entries(outputs).filter(([file]) => !parts.has(path.basename(file)));
+  const neededLater = new Set(others.flatMap(([, { imports }]) => imports.map(({ path: file }) => path.basename(file))));
+  const [file = ''] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === startOfExtension) ?? [];
+  return { name: path.basename(file), parts, neededLater };
+}
+
+/** Loads modules of the table `parts`, each once, as `require` loads files. */
+function loaderFor(entry) {
+  return `;
+const loaded = new Map();
+function part(name) {
+  if (!Object.hasOwn(parts, name)) return require(name);
+  const known = loaded.get(name);
+  if (known !== undefined) return known.exports;
+  const module = { exports: {} };
+  loaded.set(name, module);
+  parts[name](module.exports, part, module, __dirname);
+  return module.exports;
+}
+module.exports = part('./${entry}');
+module.exports.part = part;
+`;
+}
 
 function toCommonJs(text, file) {
   return esbuild.transform(text, {
@@ -105,7 +144,7 @@ const asTables = {
     build.onEnd(async ({ outputFiles = [], metafile }) => {
       if (metafile === undefined) return;
       const folder = path.resolve(build.initialOptions.outdir);
-      const first = importedAtOnce(metafile.outputs);
+      const first = importedAtOnce(metafile.outputs, terminalEntries);
       const scripts = outputFiles.filter(({ path: file }) => file.endsWith('.js'));
       const shortNames = nameShort(scripts.map(({ path: file }) => path.basename(file)));
       const modules = (isWanted) =>
@@ -139,29 +178,29 @@ function named(file, text, shortNames) {
   };
 }
 
-/** Names of the files of a split bundle that its entries import, by themselves or through others. */
-function importedAtOnce(outputs) {
+/** Names of the files of a split bundle that entries import, by themselves or through others. */
+function importedAtOnce(outputs, entries) {
   const found = new Set();
   const follow = (file) => {
     if (found.has(path.basename(file))) return;
     found.add(path.basename(file));
     for (const { path: other, kind } of outputs[file].imports) if (kind === 'import-statement' && other in outputs) follow(other);
   };
-  for (const [file, { entryPoint }] of Object.entries(outputs)) if (terminalEntries.includes(entryPoint)) follow(file);
+  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entries.includes(entryPoint)) follow(file);
   return found;
 }
 
-/** A script whose value has the modules by name. */
-async function putTable(file, modules) {
+/** A script with the modules by name, whose value they are where nothing is before and after them. */
+async function putTable(file, modules, { before, after } = { before: '(', after: ')\n' }) {
   const sections = [];
-  let script = '({\n';
+  let script = `${before}{\n`;
   for (const { path: module, text } of modules) {
     const { code, map } = await toCommonJs(text, module);
     script += `${JSON.stringify(`./${path.basename(module)}`)}(exports, require, module, __dirname) {\n`;
     if (map !== '') sections.push({ offset: { line: script.split('\n').length - 1, column: 0 }, map: JSON.parse(map) });
     script += `${code}},\n`;
   }
-  await put(file, `${script}})\n${production ? '' : `//# sourceMappingURL=${path.basename(file)}.map\n`}`);
+  await put(file, `${script}}${after}${production ? '' : `//# sourceMappingURL=${path.basename(file)}.map\n`}`);
   if (!production) await put(`${file}.map`, JSON.stringify({ version: 3, sections }));
 }
 
@@ -292,6 +331,7 @@ const builds = [
     splitting: true,
     chunkNames: 'extension/[name]-[hash]',
     sourcemap: production ? false : 'inline',
+    metafile: true,
     write: false,
     plugins: [asCommonJs, report],
   },

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import esbuild from 'esbuild';
+import { describe, it } from 'mocha';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+
+/** Bytes of each source that is loaded as the extension starts, minified. */
+async function startedSources(): Promise<ReadonlyMap<string, number>> {
+  const { metafile } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ['src/extension/main.ts'],
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['vscode', 'onnxruntime-node'],
+    mainFields: ['module', 'main'],
+    write: false,
+    metafile: true,
+    outdir: 'out',
+    logLevel: 'error',
+  });
+  const { outputs } = metafile;
+  const found = new Set<string>();
+  const follow = (file: string): void => {
+    if (found.has(file)) return;
+    found.add(file);
+    for (const { path: next, kind } of outputs[file]?.imports ?? []) if (kind === 'import-statement') follow(next);
+  };
+  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entryPoint === 'src/extension/build.ts') follow(file);
+  const sources = [...found].flatMap((file) => Object.entries(outputs[file]?.inputs ?? {}));
+  return new Map(sources.map(([source, { bytesInOutput }]) => [source, bytesInOutput]));
+}
+
+const work =
+  /src\/core\/(rules\/table|slicing\/solve|huggingface\/reader|export\/apply-layout|planner\/make-plan|layout-search\/search)\.ts$/;
+
+describe('what is loaded as the extension starts', () => {
+  it('has the parts, and neither rules, solver, searches, readers of models nor what writes files', async () => {
+    const sources = await startedSources();
+    assert.ok(sources.has('src/extension/build.ts') && sources.has('src/host/sessions/plan-sessions.ts'));
+    assert.deepEqual(
+      [...sources.keys()].filter((source) => work.test(source)),
+      [],
+    );
+    const bytes = [...sources.values()].reduce((sum, each) => sum + each, 0);
+    assert.ok(bytes < 600_000, `${bytes} bytes`);
+  });
+});
