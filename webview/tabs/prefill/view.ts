@@ -11,7 +11,7 @@ import {
   plural,
 } from '../../../src/core/format';
 import { slowdownText } from '../../../src/core/planner/explain/slower';
-import { say } from '../../../src/core/sentence';
+import { joinClauses, say } from '../../../src/core/sentence';
 import { fill, h, icon } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import { makePagedTable } from '../../base/paged-table';
@@ -19,7 +19,7 @@ import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { figure } from '../../shared/figures';
-import { capitalised, sentence } from '../../shared/sentence';
+import { capitalised, messageText, sentence } from '../../shared/sentence';
 import { makeStepPane } from '../../charts/lanes/step-pane';
 import { namedCuts, cutTimeline, type NamedChunks } from './cuts';
 
@@ -85,7 +85,7 @@ export function makePrefillView(store: Store): { readonly element: HTMLElement; 
 
 function prefillNotice(prefill: PrefillState | null): string {
   if (prefill === null) return '';
-  if (prefill.error !== null) return sentence(`${say(prefill.error.message, t)}; ${say(prefill.error.remedy, t)}`);
+  if (prefill.error !== null) return messageText(joinClauses([prefill.error.message, prefill.error.remedy]));
   if (prefill.isRunning) return t('Planning…');
   return prefill.isStale ? t('From before the last edits.') : '';
 }
@@ -182,6 +182,6 @@ function launchBlock({ title, command, notes, regret }: ServedEngine): HTMLEleme
     { class: 'prefill-launch' },
     h('h3', {}, t('{0}: {1}', title, say(slowdownText(regret), t))),
     h('pre', { tabindex: 0, role: 'group', 'aria-label': t('Launch of {0}', title) }, h('code', {}, command)),
-    ...notes.map((note) => h('p', { class: 'hint' }, sentence(say(note, t)))),
+    ...notes.map((note) => h('p', { class: 'hint' }, messageText(note))),
   );
 }

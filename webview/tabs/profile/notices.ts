@@ -3,11 +3,11 @@ import type { Profile } from '../../../src/core/domain/profile';
 import type { ProfileState } from '../../../src/protocol/page';
 import { h, icon, type Child } from '../../base/dom';
 import type { Host } from '../../base/host';
-import { sentence } from '../../shared/sentence';
+import { messageText, sentence } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { button } from '../../base/ui';
 import { sampleCount } from './labels';
-import { say, type Sentence } from '../../../src/core/sentence';
+import type { Sentence } from '../../../src/core/sentence';
 
 /** What is wrong about the profile on screen: why measuring stopped, why the plan refuses it, what to distrust. */
 export function profileNotices(state: ProfileState, shown: Profile, refusal: Sentence | null, host: Host): HTMLElement[] {
@@ -17,12 +17,13 @@ export function profileNotices(state: ProfileState, shown: Profile, refusal: Sen
   return [stopped, partial, refusal === null ? null : refusedNotice(refusal), distrustNotice(shown)].filter((found) => found !== null);
 }
 
+/** @param what whole: with its capital letter and full stop */
 function notice(tone: 'error' | 'warning' | 'information', what: string, ...more: readonly Child[]): HTMLElement {
   return h(
     'div',
     { class: tone === 'error' ? 'notice notice-error' : 'notice', role: tone === 'error' ? 'alert' : null },
     icon(tone),
-    h('div', { class: 'notice-text' }, h('p', { class: 'notice-what' }, sentence(what)), ...more),
+    h('div', { class: 'notice-text' }, h('p', { class: 'notice-what' }, what), ...more),
   );
 }
 
@@ -34,8 +35,8 @@ export function stoppedNotice(
 ): HTMLElement {
   return notice(
     'error',
-    say(message, t),
-    h('p', { class: 'notice-remedy' }, sentence(say(remedy, t))),
+    messageText(message),
+    h('p', { class: 'notice-remedy' }, messageText(remedy)),
     kept === null ? null : h('p', { class: 'notice-remedy' }, keptSentence(kept)),
     h(
       'div',
@@ -57,7 +58,7 @@ export function stoppedNotice(
 function partialNotice(profile: Profile): HTMLElement {
   return notice(
     'warning',
-    profile.error === null ? t('Measuring stopped early') : t('Measuring stopped early: {0}', profile.error),
+    sentence(profile.error === null ? t('Measuring stopped early') : t('Measuring stopped early: {0}', profile.error)),
     h('p', { class: 'notice-remedy' }, keptSentence(profile)),
   );
 }
@@ -70,7 +71,7 @@ function keptSentence(profile: Profile): string {
 }
 
 function refusedNotice(refusal: Sentence): HTMLElement {
-  return notice('warning', t('This plan does not use the profile'), h('p', { class: 'notice-remedy' }, sentence(say(refusal, t))));
+  return notice('warning', t('This plan does not use the profile.'), h('p', { class: 'notice-remedy' }, messageText(refusal)));
 }
 
 function distrustNotice({ device, warnings }: Profile): HTMLElement | null {
@@ -78,7 +79,7 @@ function distrustNotice({ device, warnings }: Profile): HTMLElement | null {
   if (!isSoftware && warnings.length === 0) return null;
   return notice(
     'warning',
-    isSoftware ? t('A software adapter that runs on the CPU: its times mean nothing for a GPU') : t('Treat these times with care'),
+    isSoftware ? t('A software adapter that runs on the CPU: its times mean nothing for a GPU.') : t('Treat these times with care.'),
     warnings.length === 0 ? null : h('ul', { class: 'profile-warnings' }, ...warnings.map((warning) => h('li', {}, sentence(warning)))),
   );
 }
