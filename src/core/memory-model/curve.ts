@@ -211,20 +211,20 @@ function savedBytes({ activations, keysValues, logits }: UnitMemory): number {
 
 /** The most that the operations of a stage hold at once; the first such point. */
 export function stagePeak(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number): StagePeak {
-  interface Found {
+  interface PeakPoint {
     readonly row: number;
     readonly own: UnitMemory;
     readonly moment: BusiestMoment;
     readonly alive: AliveBytes;
   }
   const peak = { bytes: 0 };
-  let found: Found | null = null;
+  let found: PeakPoint | null = null;
   const visit: Visit = (row, own, moment, alive, duringBytes) => {
     peak.bytes = duringBytes;
     found = { row, own, moment, alive };
   };
   walkStage(schedule, chunks, stage, visit, peak);
-  const at = ((): Found | null => found)();
+  const at = ((): PeakPoint | null => found)();
   if (at === null) return { row: -1, operation: 'none', alive: nothingAlive, working: 0, bytes: peak.bytes };
   const { row, own, moment, alive } = at;
   return {
