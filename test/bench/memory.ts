@@ -222,14 +222,14 @@ async function follow(page: Page, { resultFile, openFile }: MemoryBench): Promis
 /** Whether the panel's page shows a plan, or why there is none. */
 async function hasDrawn(page: Page): Promise<boolean> {
   for (const frame of page.frames()) {
-    const counts = ['dl.figures dd:visible', '.notice-error:visible', 'progress.progress:visible'].map((selector) =>
+    const counts = ['.glance-words:visible', '.notice-error:visible', 'progress.progress:visible'].map((selector) =>
       frame
         .locator(`body[data-page="tab"] ${selector}`)
         .count()
         .catch(() => 0),
     );
-    const [figures = 0, errors = 0, busy = 0] = await Promise.all(counts);
-    if (figures + errors > 0 && busy === 0) return true;
+    const [words = 0, errors = 0, busy = 0] = await Promise.all(counts);
+    if (words + errors > 0 && busy === 0) return true;
   }
   return false;
 }

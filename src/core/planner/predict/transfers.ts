@@ -1,6 +1,7 @@
 import type { Schedule, WorkUnit } from '../../schedules/schedule';
 import type { Transfers } from '../../schedules/simulate/transfers';
-import type { SliceTime } from '../../domain/slice-cost';
+import type { SliceCost, SliceTime } from '../../domain/slice-cost';
+import { memoized } from '../../records';
 import type { Pipeline } from './pipeline';
 
 type Sending = Pick<Pipeline, 'stages' | 'sends'>;
@@ -33,14 +34,20 @@ export function scheduleTransfers(
     });
     return { ...byMode(sends, ms, ms), ...heldByExchanges(sends, chunks, ms, ms) };
   }
+  const waitsByCost = new Map<SliceCost, Float64Array>();
+  const issueWaits = (cost: SliceCost): Float64Array =>
+    memoized(waitsByCost, cost, () =>
+      Float64Array.from(units, ({ batch, tokens, context }) => cost(batch, tokens, context).issueWaitMs ?? 0),
+    );
   const column = (step: 1 | -1): Float64Array => {
     const ms = new Float64Array(stageOfChunk.length * units.length);
     stageOfChunk.forEach((stage, chunk) => {
       const sendMs = sends.between(stage, stageOfChunk[chunk + step] ?? sends.beyondEnd(stage, step));
       const held = sends.isBlocking ? stages[stage]?.cost : undefined;
-      units.forEach(({ batch, tokens, context }, index) => {
+      const waits = held === undefined ? null : issueWaits(held);
+      units.forEach(({ batch, tokens }, index) => {
         const sent = sendMs(batch, tokens);
-        ms[chunk * units.length + index] = held === undefined ? sent : holdMs(sent, held(batch, tokens, context));
+        ms[chunk * units.length + index] = waits === null ? sent : holdMs(sent, { issueWaitMs: waits[index] ?? 0 });
       });
     });
     return ms;
