@@ -96,7 +96,7 @@ const asCommonJs = {
   },
 };
 
-/** Names of what is loaded as the extension starts, with what imports it, and of those that something else imports, too. */
+/** The file of the start, the parts that it loads at once, and the parts that a file outside of it imports too. */
 function partsOfStart(outputs) {
   const before = importedAtOnce(outputs, ['src/extension/main.ts']);
   const parts = new Set([...importedAtOnce(outputs, [startOfExtension])].filter((name) => !before.has(name)));
