@@ -126,7 +126,7 @@ function lineNumber(text: string, at: number): number {
 
 /** Lines of comments, and the comments that `filledIn` writes. */
 const comments = /^[ \t]*#.*$|[ \t]# in place of \$.*$/gm;
-const shifts = /(?<![\w$.{/-])(?:shift|set[ \t]+--?)(?![\w=.-])/;
+const shifts = /(?<![\w$.{/-])(?:(?:shift|set[ \t]+--?)(?![\w=.-])|set[ \t]+[^\s+;|&-])/;
 
 /** Whether `$1` at a place is the argument of that number that the script was started with: neither shifted nor of a function. */
 function isOfScript({ text, otherArguments = [] }: LauncherFile, at: number): boolean {

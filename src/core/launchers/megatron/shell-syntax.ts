@@ -63,7 +63,8 @@ function put(launcher: LauncherFile, { fact, value, flag: own }: SettingEdit): r
   if (value === undefined || value === false)
     return !isThere || given.value === false ? [text] : given.whole === undefined ? [] : withoutFlag(text, given.whole);
   const unknown = openFlags(launcher).get(fact);
-  if (unknown !== undefined) return [filledIn(text, unknown, value)];
+  // All arguments of the script: others than this one would be lost.
+  if (unknown !== undefined) return /\$\{?[@*]/.test(unknown.written) ? [] : [filledIn(text, unknown, value)];
   const flag = own ?? flagsBy[fact]?.[0];
   if (!isThere) return flag === undefined ? [] : insertions(launcher, value === true ? flag : `${flag} ${shellValue(value)}`);
   const { range } = given.source.place;

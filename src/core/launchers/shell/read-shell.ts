@@ -115,7 +115,7 @@ function readScript(parser: ShellParser, layers: readonly Layer[]): LauncherFile
   return { ...launcherFile(texts, original, { ...launch, flags }, facts, remarks), ...(otherArguments.length > 0 && { otherArguments }) };
 }
 
-const otherArgumentTypes: ReadonlySet<string> = new Set(['function_definition', 'ERROR']);
+const otherArgumentTypes: ReadonlySet<string> = new Set(['function_definition', 'heredoc_body', 'ERROR']);
 
 /** What a script hands to a program: the flags of its command, or variables. */
 function readLaunch(program: ShellProgram, texts: ScriptTexts, evaluation: Evaluation): Launch {

@@ -156,6 +156,19 @@ describe("a plan written into a launcher's file", () => {
     ]);
   });
 
+  it('keeps all arguments of a script, and one of a document that it writes', () => {
+    for (const all of ['train "$@"', 'train $*', 'A=("$@")\ntrain "${A[@]}"']) {
+      const reasons = reasonsFor(`train() {\nTP=$1; PP=2; LOG=$2\n${both}\n}\n${all}`);
+      assert.ok(!reasons.some((reason) => reason.includes('effect')), all);
+      const { text } = edited(shellPlan, 'run.sh', 'megatron-shell', script(`train() {\nTP=$1; PP=2; LOG=$2\n${both}\n}\n${all}`));
+      assert.ok(text.includes(all), text);
+    }
+    const written = "cat > run.sh <<'EOF'\nTP=$1\nPP=2\n";
+    const reasons = reasonsFor(`${written}${both}\nEOF`);
+    assert.ok(!reasons.some((reason) => /argument 1 of the script/.test(reason)), reasons.join());
+    assert.ok(!reasonsFor(`set 3 4\nTP=$1\nPP=2\n${both}`).some((reason) => /argument 1 of the script/.test(reason)));
+  });
+
   it('writes a number where two flags share a variable and must differ', () => {
     const text = script(
       'N=1\nARGS="--tensor-model-parallel-size $N --pipeline-model-parallel-size $N --micro-batch-size 2 --global-batch-size 16 --seq-length 4096"',
