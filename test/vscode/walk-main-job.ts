@@ -149,7 +149,12 @@ function jobSteps({ page }: Workbench, script: string): readonly Step[] {
         await change.waitFor({ state: 'hidden' });
         // It may have left the screen by now.
         await pressInPalette(page, 'Notifications: Show Notifications');
-        await page.locator('.notifications-center').getByRole('button', { name: 'Show the diff' }).click();
+        const center = page.locator('.notifications-center');
+        const show = center.getByRole('button', { name: 'Show the diff' });
+        await show.waitFor();
+        const offers = center.locator('.monaco-button').filter({ hasText: /^(?:Apply|Discard)$/ });
+        assert.equal(await offers.count(), 0, 'a notification offers what the title of the diff has');
+        await show.click();
         await change.waitFor();
         assert.equal(readFileSync(script, 'utf8'), tooLarge);
       },
@@ -214,8 +219,8 @@ async function nothingWrong(page: Page): Promise<void> {
 
 /** The tabs of the page are as high up as they were, while the page is in view. @returns where they are, or were last, px */
 async function tabsStay(page: Page, before: number | null): Promise<number | null> {
-  if (before === null) return topOfTabs(page);
-  let now: number | null = null;
+  if (before === null) return (await topOfTabs(page)) ?? null;
+  let now: number | null | undefined;
   await until('tabs where they were', async () => {
     now = await topOfTabs(page);
     return now === null || now === before || undefined;
@@ -225,12 +230,16 @@ async function tabsStay(page: Page, before: number | null): Promise<number | nul
   return before;
 }
 
-/** Null while no page shows them. */
-async function topOfTabs(page: Page): Promise<number | null> {
+/** Null while no page shows them; undefined while a page loads. */
+async function topOfTabs(page: Page): Promise<number | null | undefined> {
+  let isLoading = false;
   for (const frame of page.frames()) {
     const seen = `[...document.querySelectorAll('body[data-page=tab] [role=tablist]')].filter((bar) => bar.checkVisibility())`;
-    const [top] = await frame.evaluate<number[]>(`${seen}.map((bar) => Math.round(bar.getBoundingClientRect().top))`).catch(() => []);
+    const [top] = await frame.evaluate<number[]>(`${seen}.map((bar) => Math.round(bar.getBoundingClientRect().top))`).catch(() => {
+      isLoading = true;
+      return [];
+    });
     if (top !== undefined) return top;
   }
-  return null;
+  return isLoading ? undefined : null;
 }

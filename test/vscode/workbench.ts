@@ -101,17 +101,17 @@ export async function enterOn(page: Page, list: string, text: string): Promise<v
     globalThis.enteredOn = 'nothing: the focus was elsewhere';
     const hear = (event) => {
       if (event.key !== 'Enter') return;
-      removeEventListener('keydown', hear, true);
-      const row = event.target.closest(${JSON.stringify(list)})?.querySelector('.monaco-list-row.focused');
+      const row = event.target.closest?.(${JSON.stringify(list)})?.querySelector('.monaco-list-row.focused');
       if (row) globalThis.enteredOn = row.innerText;
       if (row?.innerText.includes(${JSON.stringify(text)})) return;
       event.preventDefault();
       event.stopImmediatePropagation();
     };
     addEventListener('keydown', hear, true);
+    globalThis.hearNoMore = () => removeEventListener('keydown', hear, true);
   })()`);
   await page.keyboard.press('Enter');
-  const row = await page.evaluate<string>('globalThis.enteredOn');
+  const row = await page.evaluate<string>('hearNoMore(), enteredOn');
   if (!row.includes(text)) throw new Error(`Enter was pressed on ${row}, not on ${text}`);
 }
 

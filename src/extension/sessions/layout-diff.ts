@@ -11,7 +11,9 @@ const proposalScheme = 'terapipe-layout';
 export interface LayoutDiffs {
   /** Shows a change as a diff; writes nothing. */
   readonly show: (applied: AppliedLayout, title: string) => Promise<void>;
-  /** The same once more; the file itself where it is another by now, as it is when the change was applied. */
+  /**
+   * The same once more; the file itself where the change was applied. @throws ExpectedError `apply-outdated` when the file is another by now.
+   */
   readonly showAgain: (applied: AppliedLayout, title: string) => Promise<void>;
   /**
    * Applies the change of a diff (the one in view where none is named) as one edit of the open file, which undo reverts. @throws
@@ -31,7 +33,8 @@ export function createLayoutDiffs(): LayoutDiffs {
     onDidChange: changed.event,
     provideTextDocumentContent: (uri) => proposals.get(uri.toString())?.text ?? '',
   });
-  let isInView = false;
+  // Unknown: an extension host that starts again finds the key as the last one left it.
+  let isInView: boolean | null = null;
   const showKeys = (): void => {
     const now = proposalInView() !== null;
     if (now !== isInView) void vscode.commands.executeCommand('setContext', 'terapipe.layoutDiff', now);
@@ -43,6 +46,8 @@ export function createLayoutDiffs(): LayoutDiffs {
       if (isProposal(input) && openTabs(input.modified).length === 0) proposals.delete(input.modified.toString());
     showKeys();
   });
+  const regrouped = vscode.window.tabGroups.onDidChangeTabGroups(showKeys);
+  showKeys();
 
   function named(uri: unknown): vscode.Uri {
     const wanted = uri instanceof vscode.Uri && uri.scheme === proposalScheme ? uri : proposalInView();
@@ -67,8 +72,10 @@ export function createLayoutDiffs(): LayoutDiffs {
     show,
     showAgain: async (applied, title) => {
       const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(applied.file));
-      if (document.getText() === applied.before) await show(applied, title);
-      else await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.One });
+      const text = document.getText();
+      if (text === applied.before) return show(applied, title);
+      if (text !== applied.text) throw outdated(document.uri);
+      await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.One });
     },
     apply: async (target) => {
       const uri = named(target);
@@ -84,6 +91,7 @@ export function createLayoutDiffs(): LayoutDiffs {
     dispose: () => {
       provider.dispose();
       closed.dispose();
+      regrouped.dispose();
       changed.dispose();
       proposals.clear();
     },
