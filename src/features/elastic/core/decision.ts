@@ -97,8 +97,8 @@ function startText(request: ElasticRequest, asked: Start, best: Start): Pick<Ela
   if (best === asked) return { headline: sentence`${start}, as the config sets.`, gain: null };
   const samples = formatCount(best.batch * placePipelines(request.cluster, pipelineLength, pipelineLength).replicas);
   const gain = asked.fits
-    ? sentence`${formatNumber(asked.totalMs / best.totalMs)} times as fast as with pipelines of ${asked.pipelineLength} GPUs`
-    : sentence`and pipelines of ${asked.pipelineLength} GPUs do not fit`;
+    ? sentence`${formatNumber(asked.totalMs / best.totalMs)} times as fast as with pipelines of ${counted(asked.pipelineLength, 'GPU')}`
+    : sentence`and pipelines of ${counted(asked.pipelineLength, 'GPU')} do not fit`;
   const accumulates = best.schedule === request.schedule ? sentence`` : sentence`, gradients accumulated over micro-batches`;
   const each = sentence`${counted(best.batch, 'sample')} each (${samples} a step${accumulates})`;
   return { headline: sentence`${start}.`, gain: sentence`With ${each} it takes ${formatDuration(best.totalMs)}, ${gain}.` };
