@@ -232,14 +232,8 @@ async function tabsStay(page: Page, before: number | null): Promise<number | nul
 
 /** Null while no page shows them; undefined while a page loads. */
 async function topOfTabs(page: Page): Promise<number | null | undefined> {
-  let isLoading = false;
-  for (const frame of page.frames()) {
-    const seen = `[...document.querySelectorAll('body[data-page=tab] [role=tablist]')].filter((bar) => bar.checkVisibility())`;
-    const [top] = await frame.evaluate<number[]>(`${seen}.map((bar) => Math.round(bar.getBoundingClientRect().top))`).catch(() => {
-      isLoading = true;
-      return [];
-    });
-    if (top !== undefined) return top;
-  }
-  return isLoading ? undefined : null;
+  const seen = `[...document.querySelectorAll('body[data-page=tab] [role=tablist]')].filter((bar) => bar.checkVisibility())`;
+  const tops = `${seen}.map((bar) => Math.round(bar.getBoundingClientRect().top))`;
+  const found = await Promise.all(page.frames().map((frame) => frame.evaluate<number[]>(tops).catch(() => null)));
+  return found.flatMap((each) => each ?? [])[0] ?? (found.includes(null) ? undefined : null);
 }

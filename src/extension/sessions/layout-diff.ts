@@ -12,7 +12,8 @@ export interface LayoutDiffs {
   /** Shows a change as a diff; writes nothing. */
   readonly show: (applied: AppliedLayout, title: string) => Promise<void>;
   /**
-   * The same once more; the file itself where the change was applied. @throws ExpectedError `apply-outdated` when the file is another by now.
+   * The same once more; the file itself where the change was applied. @throws ExpectedError `apply-outdated` when the file is another by
+   * now.
    */
   readonly showAgain: (applied: AppliedLayout, title: string) => Promise<void>;
   /**

@@ -165,8 +165,8 @@ describe("a plan written into a launcher's file", () => {
     }
     const written = "cat > run.sh <<'EOF'\nTP=$1\nPP=2\n";
     const reasons = reasonsFor(`${written}${both}\nEOF`);
-    assert.ok(!reasons.some((reason) => /argument 1 of the script/.test(reason)), reasons.join());
-    assert.ok(!reasonsFor(`set 3 4\nTP=$1\nPP=2\n${both}`).some((reason) => /argument 1 of the script/.test(reason)));
+    assert.ok(!reasons.some((reason) => reason.includes('argument 1 of the script')), reasons.join());
+    assert.ok(!reasonsFor(`set 3 4\nTP=$1\nPP=2\n${both}`).some((reason) => reason.includes('argument 1 of the script')));
   });
 
   it('writes a number where two flags share a variable and must differ', () => {
