@@ -28,7 +28,7 @@ export const measuredKinds = [
     rows: 16,
     sources: 3,
     low: 0.66,
-    high: 1.51,
+    high: 1.5,
   },
   {
     runtime: 'megatron',
@@ -78,7 +78,7 @@ export const measuredKinds = [
     rows: 12,
     sources: 2,
     low: 0.75,
-    high: 1.34,
+    high: 1.33,
   },
   {
     runtime: 'fsdp1',
@@ -88,7 +88,7 @@ export const measuredKinds = [
     rows: 32,
     sources: 1,
     low: 0.88,
-    high: 1.13,
+    high: 1.14,
   },
   {
     runtime: 'fsdp1',
@@ -107,7 +107,7 @@ export const measuredKinds = [
     narrow: false,
     rows: 37,
     sources: 1,
-    low: 0.88,
+    low: 0.87,
     high: 1.14,
   },
   {
@@ -147,7 +147,7 @@ export const measuredKinds = [
     narrow: false,
     rows: 87,
     sources: 1,
-    low: 0.88,
+    low: 0.87,
     high: 1.14,
   },
   {
@@ -158,7 +158,7 @@ export const measuredKinds = [
     rows: 5,
     sources: 1,
     low: 0.81,
-    high: 1.23,
+    high: 1.24,
   },
   {
     runtime: 'megatron',
@@ -168,7 +168,7 @@ export const measuredKinds = [
     rows: 3,
     sources: 1,
     low: 0.78,
-    high: 1.27,
+    high: 1.28,
   },
   {
     runtime: 'megatron',
@@ -178,7 +178,7 @@ export const measuredKinds = [
     rows: 36,
     sources: 1,
     low: 0.88,
-    high: 1.13,
+    high: 1.14,
   },
 ] as const;
 

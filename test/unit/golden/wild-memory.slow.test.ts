@@ -15,11 +15,10 @@ describe('memory of published runs under TorchTitan and DeepSpeed', () => {
       assert.ok(mean < memoryBounds[kind], `${(100 * mean).toFixed(2)} %`);
     });
 
-  it('is not reported to fit, without a doubt, where it did not, and the other way round once', async () => {
+  it('is not reported to fit, without a doubt, where it did not, nor the other way round', async () => {
     const { fitting, tooLarge } = await wrongVerdicts();
     assert.equal((await memoryRows()).filter((row) => row.case.outOfMemory === true).length, 4);
     assert.deepEqual(fitting, []);
-    // its source does not name the format of gradients: in fp32 it takes 79.9 GiB of 74.9
-    assert.deepEqual(tooLarge, ['dgxc2-405b-h100-bf16-512']);
+    assert.deepEqual(tooLarge, []);
   });
 });

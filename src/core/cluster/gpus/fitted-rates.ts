@@ -31,13 +31,13 @@ export const fittedRates = {
   },
   H100: {
     gemmEfficiency: {
-      value: 0.859,
+      value: 0.858,
       percent: 1,
       rows: 160,
       sources: ['Megatron-Bridge', 'MPT', 'TorchTitan', 'NeMo', 'DGX Cloud'],
     },
     fp8: {
-      value: 0.892,
+      value: 0.891,
       percent: 2,
       rows: 62,
       sources: ['Megatron-Bridge', 'MPT', 'NeMo', 'DGX Cloud'],
@@ -49,13 +49,13 @@ export const fittedRates = {
       sources: ['TorchTitan'],
     },
     fsdp1: {
-      value: 0.893,
+      value: 0.894,
       percent: 2,
       rows: 35,
       sources: ['MPT'],
     },
     torchtitan: {
-      value: 0.95,
+      value: 0.951,
       percent: 4,
       rows: 20,
       sources: ['TorchTitan'],
@@ -95,7 +95,7 @@ export const fittedRates = {
   },
   B300: {
     gemmEfficiency: {
-      value: 0.529,
+      value: 0.528,
       percent: 10,
       rows: 7,
       sources: ['Megatron-Bridge'],
@@ -115,27 +115,27 @@ export const fittedRates = {
   },
   GB200: {
     gemmEfficiency: {
-      value: 0.626,
+      value: 0.622,
       percent: 2,
       rows: 52,
       sources: ['Megatron-Bridge', 'DGX Cloud'],
     },
     fp8: {
-      value: 0.892,
+      value: 0.897,
       percent: 4,
       rows: 19,
       sources: ['Megatron-Bridge'],
     },
     fp8Tensorwise: {
-      value: 0.932,
-      percent: 3,
+      value: 0.939,
+      percent: 4,
       rows: 16,
       sources: ['Megatron-Bridge', 'DGX Cloud'],
     },
   },
   GB300: {
     gemmEfficiency: {
-      value: 0.646,
+      value: 0.643,
       percent: 4,
       rows: 26,
       sources: ['Megatron-Bridge'],
@@ -155,7 +155,7 @@ export const fittedRates = {
   },
   Blackwell: {
     nvfp4: {
-      value: 0.694,
+      value: 0.698,
       percent: 5,
       rows: 9,
       sources: ['Megatron-Bridge'],
