@@ -1,7 +1,8 @@
 /**
  * Matrices of a layer that low-rank adapters extend. `qkv` and `gateUp` are several products in one tensor, with one adapter for all of
  * them; `output` is that of attention, `down` the last of a feed-forward network or of an expert; those of `expert...` are only in the
- * routed experts. Those of a state are its input projection, whole or in the parts that libraries keep apart, and its output.
+ * routed experts, those of `shared...` only in the shared ones. Those of a state are its input projection, whole or in the parts that
+ * libraries keep apart, and its output.
  */
 export const adapterTargets = [
   'query',
@@ -21,6 +22,10 @@ export const adapterTargets = [
   'expertUp',
   'expertGateUp',
   'expertDown',
+  'sharedGate',
+  'sharedUp',
+  'sharedGateUp',
+  'sharedDown',
   'stateInput',
   'stateValues',
   'stateGate',

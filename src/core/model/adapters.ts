@@ -41,7 +41,7 @@ const readByState: readonly AdapterTarget[] = [
   'stateDecay',
   'stateSteps',
 ];
-const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp', 'expertGate', 'expertUp', 'expertGateUp'];
+const readByFeedForward: readonly AdapterTarget[] = ['gate', 'up', 'gateUp'];
 
 const readBy = { attention: readByAttention, state: readByState, feedForward: readByFeedForward } as const;
 
@@ -138,6 +138,18 @@ function ofExperts(network: Sizes): Sizes {
   };
 }
 
+/** Matrices of shared experts, as {@link ofExperts}. */
+function ofShared(network: Sizes): Sizes {
+  const { gate, up, gateUp, down } = network;
+  return {
+    ...network,
+    ...(gate && { sharedGate: gate }),
+    ...(up && { sharedUp: up }),
+    ...(gateUp && { sharedGateUp: gateUp }),
+    ...(down && { sharedDown: down }),
+  };
+}
+
 function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivision): Sizes[] {
   const { hidden } = model;
   const network = (of: Sizes['of'], input: number, width: number): Sizes => ({
@@ -150,7 +162,7 @@ function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivi
   const experts = layerExperts(model, kind);
   if (experts === null) return [network('layer', hidden, feedForwardWidth(model, kind) / division.tensor)];
   return [
-    network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor),
+    ofShared(network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor)),
     ofExperts(network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division))),
   ];
 }
@@ -184,9 +196,11 @@ export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind
   }, 0);
 }
 
-/** Whether backward reads what the products of a part of the layer read: its normed input, attention's output, the activated width. */
+/**
+ * Whether backward reads what the products of a part of the layer read: its normed input, attention's output, the activated width. Of a
+ * feed-forward network without experts.
+ */
 export function readsInput({ targets }: Adapter, part: keyof typeof readBy | 'output' | 'down'): boolean {
-  if (part === 'output') return targets.includes(part);
-  if (part === 'down') return targets.includes('down') || targets.includes('expertDown');
+  if (part === 'output' || part === 'down') return targets.includes(part);
   return readBy[part].some((target) => targets.includes(target));
 }

@@ -86,10 +86,8 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['gateUp'], 'gate_up_proj linear_fc1 mlp_fc1 dense_h_to_4h c_fc fc_in fc1'),
   ...named(['down'], 'down_proj w2 linear_fc2 mlp_fc2 dense_4h_to_h fc_out fc2 mlp.c_proj'),
   ...named(['output', 'down'], 'c_proj'),
-  // grouped networks of prime-rl, each with adapters of its own; weights of experts that VeOmni names
+  // grouped networks of prime-rl, each with adapters of its own
   ...named(['expertGate', 'expertUp', 'expertDown'], 'experts'),
-  ...named(['expertGateUp'], 'experts.gate_up_proj'),
-  ...named(['expertDown'], 'experts.down_proj'),
   ...named(['stateInput'], 'in_proj'),
   ...named(['stateValues'], 'in_proj_qkv'),
   ...named(['stateGate'], 'in_proj_z'),
@@ -99,12 +97,12 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['stateSteps'], 'in_proj_ba'),
 };
 
-/** Matrices of feed-forward networks, with the same of routed experts only. */
-const expertTargets: readonly (readonly [whole: AdapterTarget, ofExperts: AdapterTarget])[] = [
-  ['gate', 'expertGate'],
-  ['up', 'expertUp'],
-  ['gateUp', 'expertGateUp'],
-  ['down', 'expertDown'],
+/** Matrices of feed-forward networks, with the same of routed experts only and of shared experts only. */
+const expertTargets: readonly (readonly [whole: AdapterTarget, routed: AdapterTarget, shared: AdapterTarget])[] = [
+  ['gate', 'expertGate', 'sharedGate'],
+  ['up', 'expertUp', 'sharedUp'],
+  ['gateUp', 'expertGateUp', 'sharedGateUp'],
+  ['down', 'expertDown', 'sharedDown'],
 ];
 
 function named(targets: readonly AdapterTarget[], names: string): Record<string, readonly AdapterTarget[]> {
@@ -115,7 +113,7 @@ function named(targets: readonly AdapterTarget[], names: string): Record<string,
 function adapterTargetsNamed(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
   const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
   // one adapter where both the matrices of all networks and those of the experts are meant
-  for (const [whole, ofExperts] of expertTargets) if (found.has(whole)) found.delete(ofExperts);
+  for (const [whole, ...parts] of expertTargets) if (found.has(whole)) for (const part of parts) found.delete(part);
   // attention of Megatron Core has no linear_qkv where it is latent
   if (model.latent && adapters.defaults?.ofCore === true) found.delete('qkv');
   const targets = adapterTargets.filter((target) => found.has(target));
@@ -140,12 +138,21 @@ function targetsNamed(adapters: GivenAdapters, name: string, model: ModelSpec): 
     const up: readonly AdapterTarget[] = joinedUp.has(modelType) ? ['gateUp'] : ['gate', 'up'];
     return [...queries, 'output', ...up, 'down', ...stateTargets(adapters, model)];
   }
-  const [short = ''] = /(?:(?:attn|mlp)\.c_proj|experts\.(?:gate_up|down)_proj|[^.]*)$/.exec(name) ?? [];
+  const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
   // attention of hybrids calls its own o_proj
   if (short === 'out_proj' && state !== undefined) return ['stateOutput'];
-  const found = own(modules, short);
-  if (found === undefined) throw adaptersNotPlanned(adapters, sentence`on ${name}`);
+  const network = /(?:^|[.*])(experts|shared_experts?)\.(?:\*\.)?[^.]+$/.exec(name)?.[1];
+  const all = own(modules, short);
+  const found = network === undefined ? all : all?.flatMap((target) => onlyIn(network === 'experts' ? 1 : 2, target));
+  // one of the experts by its number has fewer adapters than all
+  if (found === undefined || found.length === 0 || /(?:^|\.)experts\.\d+\./.test(name))
+    throw adaptersNotPlanned(adapters, sentence`on ${name}`);
   return found;
+}
+
+/** A matrix of a feed-forward network in routed experts only, or in the shared ones. */
+function onlyIn(column: 1 | 2, target: AdapterTarget): readonly AdapterTarget[] {
+  return expertTargets.flatMap((row) => (row[0] === target ? [row[column]] : []));
 }
 
 /** Embedding and head by their names in transformers; what else is trained whole is small, a norm or a classifier. */

@@ -69,7 +69,7 @@ function adapterRows(inputs: CostInputs, { of }: AdaptedProduct, tokens: number)
 
 /** Whether tensor parallelism divides what the frozen product reads: outputs of attention and of a state, and the activated width. */
 function isScattered({ target }: AdaptedProduct): boolean {
-  return target === 'output' || target === 'down' || target === 'expertDown' || target === 'stateOutput';
+  return ['output', 'down', 'expertDown', 'sharedDown', 'stateOutput'].includes(target);
 }
 
 /** Whether ranks gather the output of the second matrix: where the frozen product's input is divided, or nothing of it. */

@@ -120,10 +120,22 @@ export function readCerebras(file: string, text: string): LauncherFile {
 function decoderSection(reader: KeyReader, name: string): string | null {
   const inner = /^dpo$/i.test(name) ? 'policy_model' : /llava|multimodal/i.test(name) ? 'text_model' : null;
   const section = inner === null ? model : `${model}.${inner}`;
-  const isFrozen = reader.one(`${model}.freeze`, names)?.value.some((name) => name.includes('text_model')) === true;
+  const isFrozen = reader.one(`${model}.freeze`, names)?.value.some(freezesText) === true;
   if (isFrozen && inner === 'text_model') return null;
   const ofSection = inner === null ? name : (reader.one(`${section}.name`, word)?.value ?? '');
   return reader.one(`${section}.num_hidden_layers`, count(1)) !== undefined && !otherModels.test(ofSection) ? section : null;
+}
+
+/**
+ * Whether a pattern of `freeze` is found in names of the text model (`re.search` in `freeze_modules` of multimodal_utils.py). One with more
+ * than a name in it is taken to be: no pattern of a file is run.
+ */
+function freezesText(pattern: string): boolean {
+  const [, start = '', name] = /^(\^?)([\w.\\]*)(?:\.\*|\$)?$/.exec(pattern) ?? [];
+  if (name === undefined) return true;
+  const plain = name.replaceAll('\\', '');
+  const whole = 'text_model.';
+  return start === '^' ? whole.startsWith(plain) || plain.startsWith(whole) : whole.includes(plain) || plain.includes('text_model');
 }
 
 /** Its T5: no biases; the table of relative positions is small and left out. */

@@ -82,12 +82,23 @@ export function readLingua(file: string, text: string): LauncherFile {
   const described = describeModel(document, reader);
   const { section, kind, unlike, leftOut } = described;
   const sizes = under([`${section}.`], kind === 'transformer' ? modelKeys : { ...modelKeys, ...mambaKeys });
-  const isPlanned = unlike.length === 0;
+  const given = reader.facts(sizes);
+  const uneven = unlike.length === 0 ? headsNotDividing(described, reader, given) : [];
+  const isPlanned = unlike.length === 0 && uneven.length === 0;
   const written = reader.facts(isPlanned ? { ...sizes, ...keys } : keys);
   const facts = { ...(isPlanned ? modelDefaults(described, reader, written) : {}), ...shardGroups(reader), ...written };
   const isSelective = reader.one('distributed.selective_activation_checkpointing', on(true))?.value === true;
-  const left = [...unlike, ...leftOut, ...(isSelective ? ['distributed.selective_activation_checkpointing'] : [])];
+  const left = [...unlike, ...uneven, ...leftOut, ...(isSelective ? ['distributed.selective_activation_checkpointing'] : [])];
   return { ...launcherFile(document, 'lingua', facts, reader), ...(left.length > 0 && { leftOut: left }) };
+}
+
+/** Heads that do not divide the width of a state, on which its code stops (`assert hidden_dim % n_heads == 0`). */
+function headsNotDividing({ section, kind, recurrent }: Described, reader: KeyReader, { hidden, heads }: Facts): readonly string[] {
+  if (kind === 'transformer') return [];
+  const dim = hidden?.value ?? 512;
+  const width = recurrent === undefined ? roundedWidth(reader, section, 2 * dim) : recurrentWidth(recurrent, reader, section, dim);
+  const count = heads?.value ?? (recurrent === undefined ? 8 : 1);
+  return width % count === 0 ? [] : [`${section}.n_heads: ${count} (does not divide a width of ${width})`];
 }
 
 function modelDefaults({ section, kind, recurrent }: Described, reader: KeyReader, written: Facts): Facts {
@@ -165,11 +176,19 @@ function mamba(reader: KeyReader, section: string, { layers, hidden, heads }: Fa
     hybridPattern: byDefault('M'.repeat(Math.min(layers?.value ?? 8, 10_000)), sentence`every layer of lingua's Mamba is one`),
     stateKind: byDefault('mamba2', reason),
     stateHeads: byDefault(headCount, reason),
-    ...(inner % headCount === 0 && { stateHeadDim: byDefault(inner / headCount, reason) }),
+    stateHeadDim: byDefault(inner / headCount, reason),
     stateDim: byDefault(128, reason),
     stateGroups: byDefault(1, reason),
     positions: byDefault('none', reason),
   };
+}
+
+/** Width of the state of a recurrent network. */
+function recurrentWidth(kind: RecurrentKind, reader: KeyReader, section: string, dim: number): number {
+  if (kind !== 'rg-lru') return roundedWidth(reader, section, 2 * dim);
+  const factor = reader.one(`${section}.lru_dim_multiplier`, positiveNumber)?.value ?? 1;
+  const multiple = reader.one(`${section}.multiple_of`, count(1))?.value ?? 256;
+  return multiple * Math.ceil(Math.floor(factor * Math.floor((4 * dim) / 3)) / multiple);
 }
 
 /**
@@ -179,10 +198,7 @@ function mamba(reader: KeyReader, section: string, { layers, hidden, heads }: Fa
 function recurrentModel(kind: RecurrentKind, reader: KeyReader, section: string, { layers, hidden, heads }: Facts): Facts {
   const dim = hidden?.value ?? 512;
   const isHawk = kind === 'rg-lru';
-  const factor = reader.one(`${section}.lru_dim_multiplier`, positiveNumber)?.value ?? 1;
-  const multiple = reader.one(`${section}.multiple_of`, count(1))?.value ?? 256;
-  const lruWidth = multiple * Math.ceil(Math.floor(factor * Math.floor((4 * dim) / 3)) / multiple);
-  const inner = isHawk ? lruWidth : roundedWidth(reader, section, 2 * dim);
+  const inner = recurrentWidth(kind, reader, section, dim);
   const headCount = heads?.value ?? 1;
   const blocks = Math.min(layers?.value ?? 8, 10_000);
   return {
@@ -191,7 +207,7 @@ function recurrentModel(kind: RecurrentKind, reader: KeyReader, section: string,
     hybridPattern: byDefault((isHawk ? 'M-' : 'M').repeat(blocks), sentence`the layers of lingua's recurrent network`),
     stateKind: byDefault(kind, reason),
     stateHeads: byDefault(headCount, reason),
-    ...(inner % headCount === 0 && { stateHeadDim: byDefault(inner / headCount, reason) }),
+    stateHeadDim: byDefault(inner / headCount, reason),
     stateDim: byDefault(1, reason),
     stateGroups: byDefault(1, reason),
     stateConvolution: byDefault(0, reason),

@@ -107,6 +107,8 @@ export const otherNames: readonly string[] = [
   'mlp_activations',
   'interleave_moe_layer_step',
   'chunk_attn_window_size',
+  'nope_layer_interval',
+  'temperature_tuning',
   'global_parameter_scale',
   'per_device_batch_size',
   'num_pipeline_microbatches',
@@ -186,6 +188,7 @@ function blockFacts(find: FindSetting, block: string): Facts {
     bias: byDefault(isGpt, why),
     ...(hybridBlocks.has(block) && { outputGate: byDefault(true, why), qkNorm: byDefault(true, why) }),
     ...((block === 'envy' || block === 'llama4') && everyNth(find)),
+    ...(block === 'llama4' && llama4Facts(find)),
     ...((block === 'qwen2' || block === 'gpt_oss') && { qkvBias: byDefault(true, why) }),
   };
 }
@@ -200,6 +203,28 @@ function everyNth(find: FindSetting): Facts {
   if (step === 1 || layers % step !== 0) return {};
   const why = sentence`interleave_moe_layer_step: the last layer of each ${step} has experts`;
   return { moeLayerFrequency: byDefault(`([0]*${step - 1}+[1])*${layers / step}`, why) };
+}
+
+/**
+ * What else Llama 4 has: an L2 norm without weights after the rotary positions, layers without these, queries that grow with their
+ * position, chunks, and a sigmoid router that scales what experts read (`Attention` of layers/attentions.py, `RoutedMoE` of layers/moe.py).
+ */
+function llama4Facts(find: FindSetting): Facts {
+  const why = sentence`MaxText's llama4 has it`;
+  const interval = find('nope_layer_interval', sizeUnlessOpen);
+  const layers = find('base_num_decoder_layers', count(1))?.value ?? 16;
+  const period = interval?.value ?? 0;
+  const without = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => period > 0 && (layer + 1) % period === 0);
+  const chunk = find('chunk_attn_window_size', sizeUnlessOpen);
+  return {
+    ...(find('use_qk_norm', isOn)?.value === true && { qkL2Norm: byDefault(true, why) }),
+    ...(interval && without.length > 0 && { noRopeLayers: { ...interval, value: without } }),
+    ...(find('temperature_tuning', isOn)?.value === true && { attentionTemperature: byDefault(0.1, why) }),
+    ...(chunk && { attentionChunk: chunk }),
+    routerScore: byDefault('sigmoid', why),
+    routerNormalised: byDefault(false, why),
+    routerInputScaling: byDefault(true, why),
+  };
 }
 
 /** `global_parameter_scale`, a power of 2: heads and feed-forward double first, then the width, then the layers. */
@@ -293,6 +318,7 @@ function withoutIdle(facts: Facts, block: string): Facts {
     ...(hybridBlocks.has(block) ? [] : ofState),
     ...(facts.experts === undefined ? ['activeExperts', 'expertFfn', 'sharedExperts', 'firstDenseLayers'] : []),
     ...(facts.latentAttention === undefined ? latent : ['headDim']),
+    ...(block === 'llama4' ? ['qkNorm'] : []),
   ]);
   return Object.fromEntries(Object.entries(facts).filter(([name]) => !idle.has(name)));
 }

@@ -53,7 +53,7 @@ export function readVeomni(file: string, text: string): LauncherFile {
   const config = reader.one('model.config_path', pathWord);
   const base = launcherFile(document, 'veomni', { ...defaults(written), ...written }, reader);
   const type = reader.one('data.data_type', word)?.value;
-  const isOfImages = type === 'diffusion' || [config, written.flavor].some((name) => /(?:^|[/_-])(?:wan|flux|ltx|qwen[-_]image)/i.test(name?.value ?? '')); // prettier-ignore
+  const isOfImages = type === 'diffusion' || [config, written.flavor].some((name) => isDiffusion(name?.value ?? ''));
   const also = type === 'dpo' ? [policyOnly(base.place, [{ name: 'reference' }])] : isOfImages ? [notOfText(base.place)] : [];
   return {
     ...base,
@@ -61,6 +61,12 @@ export function readVeomni(file: string, text: string): LauncherFile {
     modelFiles: [config, written.flavor].filter((each) => each !== undefined),
     ...readAdapters(reader),
   };
+}
+
+/** Whether the last name in a path is of a model that makes images or video: `Wan2.1-T2V-14B`, `qwen_image`. */
+function isDiffusion(path: string): boolean {
+  const name = path.split('/').findLast((part) => part !== '') ?? '';
+  return /(?:^|[_-])(?:wan|flux|ltx|qwen[-_]image)(?:[-_.\d]|$)/i.test(name);
 }
 
 function defaults({ context }: Facts): Facts {
@@ -87,7 +93,7 @@ function readAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
   const shared = reader.one(`${name}.share_expert_lora`, on(true));
   const written = modules?.value ?? [];
   const own = written.includes('q_proj') ? written.filter((each) => !ofVision.has(each)) : written;
-  const routed = (experts?.value ?? []).map((pattern) => /(?:experts\.)?[^.]*$/.exec(pattern)?.[0] ?? pattern);
+  const routed = (experts?.value ?? []).map((pattern) => /(?:(?<![^.*])(?:shared_)?experts?\.)?[^.]*$/.exec(pattern)?.[0] ?? pattern);
   const targets = [...new Set([...own, ...routed])];
   const source = modules?.source ?? experts?.source;
   const adapters: GivenAdapters = {

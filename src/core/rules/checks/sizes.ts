@@ -3,6 +3,7 @@ import type { FactName, Facts } from '../../run/facts';
 import { launcherTraits } from '../../launchers/registry';
 import { formatNumber } from '../../format';
 import { isHybrid } from '../../launchers/megatron/hybrid';
+import type { StateKind } from '../../domain/model';
 import type { ModelTraits } from '../../run/written-model';
 import { hasAttention, isRecurrentKind } from '../../model/mixers';
 import { countOf, worldSize } from '../../launchers/counts';
@@ -83,16 +84,24 @@ export function dividesHeads({ facts, format, traits }: ConfigView, size: number
 export function stateSizes({ facts, traits: { state } }: ConfigView): StateSizes | null {
   if (state !== undefined) {
     const { kind, heads, groups } = state;
-    return { heads, groups, isWhole: kind === 'mamba' || isRecurrentKind(kind) };
+    return { heads, groups, ...wholeness(kind) };
   }
-  return isHybrid(facts) ? { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), isWhole: false } : null;
+  if (!isHybrid(facts)) return null;
+  return { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), ...wholeness(facts.stateKind?.value) };
+}
+
+/** No tensor-parallel code divides the first version of Mamba and recurrent networks. */
+function wholeness(kind: StateKind | undefined): Pick<StateSizes, 'isWhole' | 'isRecurrent'> {
+  const isRecurrent = kind !== undefined && isRecurrentKind(kind);
+  return { isWhole: kind === 'mamba' || isRecurrent, isRecurrent };
 }
 
 interface StateSizes {
   readonly heads: number | null;
   readonly groups: number | null;
-  /** The first version of Mamba is not divided over GPUs. */
+  /** Not divided over GPUs. */
   readonly isWhole: boolean;
+  readonly isRecurrent: boolean;
 }
 
 /** Whether a tensor size divides the layers with a state, as far as they are known. */

@@ -92,6 +92,11 @@ describe('MaxText', () => {
     assert.deepEqual([model.denseFfn ?? model.ffn, model.experts?.count, model.experts?.sharedFfn], [16384, 128, 8192]);
     assert.deepEqual(model.layerKinds?.map(({ feedForward }) => feedForward), ['dense', 'experts', 'dense', 'experts']); // prettier-ignore
     assert.deepEqual(readMaxtext('llama4.yml', llama).leftOut, ['chunk_attn_window_size: 8192']);
+    const own = 'use_qk_norm: true\nnope_layer_interval: 4\ntemperature_tuning: true\n';
+    const { model: whole } = await request('llama4.yml', llama + own, 4);
+    const { qkL2Norm, noRopeLayers, attentionTemperature, attentionChunk, routerScore, routerInputScaling } = whole.details ?? {};
+    assert.deepEqual([qkL2Norm, noRopeLayers, attentionTemperature, attentionChunk, routerScore, routerInputScaling], [true, [3], 0.1, 8192, 'sigmoid', true]); // prettier-ignore
+    assert.equal(whole.qkNorm, false);
   });
 
   // src/maxtext/configs/types.py 3575 to 3604
@@ -241,6 +246,10 @@ describe("Cerebras' Model Zoo", () => {
     assert.deepEqual([values(sees, 'layers'), sees.leftOut?.includes('trainer.init.model.image_model')], [[32], true]);
     const frozen = readCerebras('a.yaml', model('llava', 'text_model', "      freeze:\n      - '^image_model'\n      - '^text_model'\n"));
     assert.deepEqual(values(frozen, 'layers'), [undefined]);
+    const isPlanned = (pattern: string): boolean =>
+      readCerebras('a.yaml', model('llava', 'text_model', `      freeze:\n      - '${pattern}'\n`)).facts.layers !== undefined;
+    assert.deepEqual(['^text', 'text_', '.*', '^text_model.*', '(a+)+$', '^(?!image)'].map(isPlanned), Array(6).fill(false));
+    assert.deepEqual(['^image_model', 'image', '^model', '^image_model\\.image_model_list'].map(isPlanned), Array(4).fill(true));
   });
 
   it('names a model that does not decode', () => {

@@ -9,6 +9,7 @@ import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { say } from '../../../../src/core/sentence';
 import type { LauncherFile } from '../../../../src/core/run/facts';
 import { load } from '../config-files/files';
+import { launchFindings } from '../../../../src/core/rules/launch-findings';
 import { parameterCount } from '../../../../src/core/model/parameters';
 
 const fixture = (name: string): string => readFileSync(path.join(import.meta.dirname, '../../../fixtures/launchers', name), 'utf8');
@@ -96,6 +97,27 @@ describe('a lingua YAML', () => {
     assert.equal(parameterCount(hawk), ends(2048) + 25 * (3 * 2048 * v + 2 * v * v + 4 * v + 128 + 3 * 2048 * ffn + 2 * 2048));
     assert.equal(parameterCount(await model('minGRU', 2048, 50, 32)), ends(2048) + 50 * (4 * 2048 * 4096 + 4 * 4096 + 2048));
     assert.equal(parameterCount(await model('minLSTM', 1920, 50, 30)), ends(1920) + 50 * (5 * 1920 * 3840 + 8 * 3840 + 1920));
+  });
+
+  const hawk = (heads: number, more = ''): string =>
+    `model_type: hawk\nmodel:\n  dim: 512\n  n_layers: 4\n  n_heads: ${heads}\n  vocab_size: 32000\ndistributed:\n  fsdp_type: full_shard\n${more}data:\n  root_dir: data\n  batch_size: 8\n  seq_len: 2048\n`; // prettier-ignore
+
+  // `tp_parallelize=None` in apps/fastRNN/train.py
+  it('of a recurrent network is not divided over a tensor size', () => {
+    const found = (more: string): unknown[] =>
+      launchFindings(readLingua('a.yaml', hawk(4, more))).flatMap(({ code, severity, message }) =>
+        code === 'state-tp' ? [[severity, say(message)]] : [],
+      );
+    assert.deepEqual(found('  tp_size: 2\n'), [['error', 'A recurrent network is not divided over GPUs, and the tensor size is 2']]);
+    assert.deepEqual(found(''), []);
+  });
+
+  // `assert hidden_dim % n_heads == 0` (apps/fastRNN/hawk/core_hawk.py)
+  it('takes no sizes of a recurrent network whose heads do not divide its width, and names them', () => {
+    const read = readLingua('a.yaml', hawk(5));
+    assert.deepEqual(values(read, 'layers', 'hidden', 'stateHeads'), [undefined, undefined, undefined]);
+    assert.deepEqual(read.leftOut, ['model.n_heads: 5 (does not divide a width of 768)']);
+    assert.equal(readLingua('a.yaml', hawk(4)).leftOut, undefined);
   });
 
   // apps/mamba/configs/mamba_1b.yaml: 50 layers of 2 x 4,096 + 2 x 128 + 32 columns in, 4,096 rows out

@@ -52,6 +52,22 @@ describe('a VeOmni YAML', () => {
     assert.deepEqual([experts?.targets?.value, experts?.sharedByExperts], [['q_proj', 'v_proj', 'experts.gate_up_proj'], true]);
   });
 
+  it('keeps adapters of shared experts apart from those of routed ones', () => {
+    const of = (pattern: string): unknown => {
+      const lora = `  lora_config:\n    rank: 16\n    target_parameters: ['${pattern}']\n`;
+      return readVeomni('a.yaml', text.replace('  ops_impl', `${lora}  ops_impl`)).adapters?.targets?.value;
+    };
+    assert.deepEqual(of('model.*.shared_experts.down_proj'), ['shared_experts.down_proj']);
+    assert.deepEqual(of('*experts.down_proj'), ['experts.down_proj']);
+  });
+
+  it('is one of images by the name of its model, not by a folder or a longer name', () => {
+    const isRefused = (name: string): boolean =>
+      readVeomni('a.yaml', text.replace('Qwen3-30B-A3B-merge', name)).remarks.some(({ message }) => say(message).includes('by diffusion'));
+    assert.deepEqual(['/models/Wan2.1-T2V-14B/', 'flux', 'Qwen-Image', '/x/LTX-Video'].map(isRefused), [true, true, true, true]);
+    assert.deepEqual(['/home/wang/Qwen3-8B', '/wan/Qwen3-8B', 'wanda-7b', 'fluxional'].map(isRefused), [false, false, false, false]);
+  });
+
   // configs/dit/wan_sft.yaml
   it('of images or video is not planned, and the reason is shown', () => {
     const { remarks } = readVeomni('a.yaml', text.replace('data_type: conversation', 'data_type: diffusion'));

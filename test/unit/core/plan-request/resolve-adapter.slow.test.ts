@@ -4,6 +4,7 @@ import { ExpectedError } from '../../../../src/core/errors';
 import type { ComposingReader } from '../../../../src/core/launchers/composition';
 import { loadConfig } from '../../../../src/core/config-files/load-config';
 import { adapterParameters, undivided } from '../../../../src/core/model/adapters';
+import { readNorms, readsActivated } from '../../../../src/core/memory-model/adapter-tensors';
 import { layerGroups } from '../../../../src/core/model/layers';
 import { makePlan } from '../../../../src/core/planner/make-plan';
 import { chosenCandidate, candidatePeakBytes } from '../../../../src/core/planner/plan';
@@ -131,6 +132,30 @@ describe('adapters of a run', () => {
     const [dense, routed] = await of('experts gate_proj up_proj down_proj');
     assert.deepEqual([dense?.experts, routed?.experts], [0, 8 * ofExpert]);
     assert.ok((dense?.shared ?? 0) > 0 && (routed?.shared ?? 0) > 0);
+    const ofDown = 8 * (2048 + 1024);
+    assert.deepEqual(await of('mlp.experts.down_proj'), [
+      { shared: 0, experts: 0 },
+      { shared: 0, experts: 8 * ofDown },
+    ]);
+    assert.deepEqual(await of('experts.*.down_proj'), await of('mlp.experts.down_proj'));
+    assert.deepEqual(await of('mlp.shared_experts.down_proj'), [
+      { shared: 0, experts: 0 },
+      { shared: ofDown, experts: 0 },
+    ]);
+    assert.deepEqual(await of('shared_expert.gate_proj'), await of('mlp.shared_experts.down_proj'));
+    assert.deepEqual(await of('shared_experts.down_proj down_proj'), await of('down_proj'));
+    await assert.rejects(of('experts.0.down_proj'), /on experts\.0\.down_proj, which is not planned/);
+  });
+
+  it('on routed experts only leave nothing in dense layers for backward to read', async () => {
+    const { model, training } = await requestOf(`${script} --use_lora --lora_r 8 --lora_target_modules experts\n`, deepseek);
+    const [dense, routed] = layerGroups(model).map(({ kind }) => [readNorms(training, kind), readsActivated(training, kind)]);
+    assert.deepEqual([dense, routed], [[0, false], [1, true]]); // prettier-ignore
+    const { training: all } = await requestOf(
+      `${script} --use_lora --lora_r 8 --lora_target_modules experts up_proj down_proj\n`,
+      deepseek,
+    );
+    assert.deepEqual(layerGroups(model).map(({ kind }) => [readNorms(all, kind), readsActivated(all, kind)]), [[1, true], [1, true]]); // prettier-ignore
   });
 
   // `in_proj_qkv`, `z`, `b` and `a` of Qwen3_5GatedDeltaNet: one layer of it for each that attends here
