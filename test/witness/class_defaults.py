@@ -44,7 +44,10 @@ RARE = (
     "attention_multiplier attn_logit_softcapping embedding_multiplier final_logit_softcapping lm_head_multiplier logit_scale logits_scaling"
     " norm_topk_prob output_multiplier parallel_attn query_pre_attn_scalar residual_multiplier rope_interleave rotary_dim"
     " routed_scaling_factor route_scale router_aux_loss_coef router_scaling_factor scale_depth scale_emb swiglu_limit use_parallel_residual scale_embedding"
+    " attention_dropout attention_probs_dropout_prob attn_pdrop dropout dropout_rate hidden_dropout hidden_dropout_prob resid_pdrop"
+    " residual_dropout"
 )
+KEPT = ("attention_multiplier", "norm_topk_prob", "scale_embedding", "use_parallel_residual")
 
 
 def class_sizes(cls):
@@ -85,8 +88,8 @@ def class_rotary(cls):
 
 
 def is_none(name, value):
-    """A multiplier of 1, or a switch that is off; Granite's scale of attention is not a multiplier."""
-    return value is not True and value in (1, False) and name not in ("attention_multiplier", "norm_topk_prob")
+    """A multiplier of 1, no dropout, or a switch that is off, unless its being off is read; Granite's scale of attention is not a multiplier."""
+    return value is not True and value in (1, False) and name not in KEPT
 
 
 def class_details(cls):

@@ -1,3 +1,4 @@
+import { getNodeValue } from 'jsonc-parser';
 import { byDefault, from, type Located, type LocatedFields } from '../domain/located';
 import { routerScores, type ModelDetails } from '../domain/settings/model-details';
 import { own } from '../records';
@@ -13,7 +14,7 @@ import {
   usualActivationKeys,
 } from './detail-families';
 import { classDefault, readFlag, mapped, readNumber, objectIn, readWord } from './lenient-members';
-import { attentionKeys, hiddenKeys } from './training';
+import { sharesDropped } from './training';
 import { located, type Members, type Source } from './members';
 
 type LocatedDetails = { readonly [K in keyof ModelDetails]?: Located<NonNullable<ModelDetails[K]>> | undefined };
@@ -48,6 +49,7 @@ export function detailsIn(
 }
 
 function networkDetails(source: Source): LocatedDetails {
+  const dropped = sharesDropped(source);
   const words = own(activationKeys, source.family.configClass) ?? usualActivationKeys;
   const written = readWord(source, words) ?? readWord(source, ['name'], objectIn(source, 'ffn_act_fn'));
   const projection = readWord(source, ['feed_forward_proj']);
@@ -61,8 +63,8 @@ function networkDetails(source: Source): LocatedDetails {
     activationClamp: readNumber(source, ['swiglu_limit']),
     gluOffset: ofClass(source, 'gluOffset'),
     initStd: readNumber(source, ['initializer_range', 'init_std']) ?? classDefault(source, 'initStd', 'initializer_range'),
-    hiddenDropoutShare: dropoutShare(source, hiddenKeys),
-    attentionDropoutShare: dropoutShare(source, attentionKeys),
+    hiddenDropoutShare: above0(dropped.hidden),
+    attentionDropoutShare: above0(dropped.attention),
     normPlacement: normPlacement(source),
     normResidual: readFlag(source, ['apply_residual_connection_post_layernorm']) ?? ofClass(source, 'normResidual'),
     residualWeights: factors(source, 'MiniMaxConfig', residualKeys),
@@ -80,9 +82,9 @@ function normPlacement(source: Source): Located<NonNullable<ModelDetails['normPl
   return isBefore?.value === false ? from(isBefore, 'post') : ofClass(source, 'normPlacement');
 }
 
-/** The first share above 0. */
-function dropoutShare(source: Source, keys: readonly string[]): Located<number> | undefined {
-  return keys.map((key) => readNumber(source, [key])).find((share) => share !== undefined && share.value <= 1);
+/** A share of 0 is that of a model without one. */
+function above0(share: Located<number> | undefined): Located<number> | undefined {
+  return share !== undefined && share.value > 0 ? share : undefined;
 }
 
 /** Factors of a layer's input and of what is added to it. */
@@ -166,12 +168,23 @@ function attentionTemperature(source: Source): Located<number> | undefined {
   return names.map((name) => readNumber(source, ['llama_4_scaling_beta'], objectIn(source, name))).find((beta) => beta !== undefined);
 }
 
-/** Undefined where layers with a window have the positions of the others, base and scaling. */
+/** Undefined where layers with a window have the positions of the others, base and scaling; the older key is read where they have no base. */
 function localBase(source: Source): Located<number> | undefined {
   const parameters = objectIn(source, 'rope_parameters');
   const [whole, nested] = [objectIn(source, 'full_attention', parameters), objectIn(source, 'sliding_attention', parameters)];
-  const isSame = ['rope_theta', 'rope_type', 'factor'].every((key) => whole.get(key)?.value.value === nested.get(key)?.value.value);
-  return isSame ? readNumber(source, ['rope_local_base_freq']) : readNumber(source, ['rope_theta'], nested);
+  const base = readNumber(source, ['rope_theta'], nested);
+  if (base === undefined) return readNumber(source, ['rope_local_base_freq']);
+  return samePositions(whole, nested) ? undefined : base;
+}
+
+/** Equal whatever their order; positions without a kind are not scaled. */
+function samePositions(one: Members, other: Members): boolean {
+  const valueIn = (members: Members, key: string): string => {
+    const node = members.get(key)?.value;
+    const value: unknown = node === undefined ? null : getNodeValue(node);
+    return JSON.stringify(value ?? (key === 'rope_type' ? 'default' : null));
+  };
+  return [...one.keys(), ...other.keys()].every((key) => valueIn(one, key) === valueIn(other, key));
 }
 
 /** The scale of attention, unless it is 1 / sqrt(head size). */

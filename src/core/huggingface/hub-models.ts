@@ -209,25 +209,28 @@ function plainName(name: string): string {
 }
 
 function withoutVariant(name: string): string {
-  return name
-    .toLowerCase()
-    .replace(/^meta-/, '')
-    .replace(/^l(?=3\.[1-3]-\d{1,3}b)/, 'llama-')
-    .replace(/^qwen(2|2\.5|3)-?vl-/, 'qwen$1-vl-')
-    .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
-    .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
-    .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
-    .replace(/^olmo3-(7|32)b-(?:instruct|think)(?:-.*)?$/, 'olmo-3-$1b')
-    .replace(/^qwen3-30b$/, 'qwen3-30b-a3b')
-    .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
-    .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
-    .replace(/^(pythia-.*)-deduped$/, '$1')
-    .replace(/^deepseek-r1-0528-qwen3/, 'deepseek-r1-qwen3')
-    .replace(
-      // T5's base is a size
-      /(?<!^(?:flan-)?t5)(?:-(?:instruct|base|thinking|chat|foundation|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
-      '',
-    );
+  return (
+    name
+      .toLowerCase()
+      .replace(/^meta-/, '')
+      .replace(/^l(?=3\.[1-3]-\d{1,3}b)/, 'llama-')
+      .replace(/^qwen(2|2\.5|3)-?vl-/, 'qwen$1-vl-')
+      .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
+      .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
+      .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
+      // a part with another size is another model
+      .replace(/^olmo3-(7|32)b-(?:instruct|think)(?:-(?:sft|dpo|rlvr)(?:-(?!\d{1,4}(?:\.\d{1,3})?[bm](?:-|$))[^-]+)*)?$/, 'olmo-3-$1b')
+      .replace(/^qwen3-30b$/, 'qwen3-30b-a3b')
+      .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
+      .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
+      .replace(/^(pythia-.*)-deduped$/, '$1')
+      .replace(/^deepseek-r1-0528-qwen3/, 'deepseek-r1-qwen3')
+      .replace(
+        // T5's base is a size
+        /(?<!^(?:flan-)?t5)(?:-(?:instruct|base|thinking|chat|foundation|sft|dpo|hf|it|pt|pretrained|checkpoints|bf16|fp8|2507|0324|0528|0905|v0\.[13]|v1\.0))+$/,
+        '',
+      )
+  );
 }
 
 /** The same by the name that files of launchers have for it: `llama3.1_70B.yaml`, `qwen3_32b_pretrain_config`. */

@@ -8,8 +8,8 @@ interface DropoutShares {
 }
 
 /**
- * Those of the model's config, which gives what it does not name as 0. A plan may have dropout that the config has not, at Megatron-LM's
- * shares, or none though the config has it.
+ * Those of the model, of which its reader has taken the defaults of its class or launcher: one that is absent is 0. A plan may have dropout
+ * that the model has not, at Megatron-LM's shares, or none though the model has it.
  */
 export function dropoutShares({ dropout, model }: Pick<LaunchSettings, 'dropout' | 'model'>): DropoutShares {
   const { hiddenDropoutShare: hidden, attentionDropoutShare: attention } = model.details ?? {};

@@ -116,9 +116,13 @@ function widths({ hidden, heads, gatedMlp, tensor }: Facts): Values {
 }
 
 /** Details of the model that follow from other flags. */
-function detailDefaults({ bias, gatedMlp, experts, activeExperts, routerGroupTopk, latentAttention }: Facts): Values {
+function detailDefaults(facts: Facts): Values {
+  const { bias, gatedMlp, experts, activeExperts, routerGroupTopk, latentAttention, hiddenDropout, attentionDropout } = facts;
   const active = activeExperts?.value ?? expertDefaults.activeExperts;
   return {
+    // a flag of 0 has no share
+    ...(hiddenDropout === undefined && { hiddenDropoutShare: megatronDefaultValues.hiddenDropout }),
+    ...(attentionDropout === undefined && { attentionDropoutShare: megatronDefaultValues.attentionDropout }),
     // fused with the bias it is the tanh form
     ...(gatedMlp?.value !== true && { activation: bias?.value === false ? 'gelu' : 'gelu_pytorch_tanh' }),
     initStd: defaultInitStd,

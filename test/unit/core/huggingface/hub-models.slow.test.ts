@@ -378,6 +378,9 @@ describe('models by their names on the hub', () => {
     assert.equal(named('./out/Qwen3-8B/checkpoint-500/'), 'Qwen3-8B');
     assert.notEqual(modelOfHub('/weka/ckpts/olmo3-7b-instruct-sft-1115').config, null);
     assert.equal(modelOfHub('/weka/ckpts/olmo3-9b-instruct-sft/step814-hf').config, null);
+    for (const name of ['think-custom-1b', 'think-sft-custom-1b', 'instruct-distilled'])
+      assert.equal(modelOfHub(`allenai/olmo3-7b-${name}`).config, null);
+    assert.notEqual(modelOfHub('allenai/olmo3-7b-think-rlvr').config, null);
   });
 
   it('does not know one whose name has another size after that', () => {

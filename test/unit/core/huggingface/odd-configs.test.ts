@@ -150,6 +150,16 @@ describe('what changes a model and no time, in a config.json', () => {
     assert.equal(local({}, { rope_theta: 10_000 }), 10_000);
     // only the others are scaled
     assert.equal(local({ rope_type: 'yarn', factor: 8 }, { rope_type: 'default' }), 500_000);
+    assert.equal(local({}, { rope_type: 'default' }), undefined);
+    const scaled = { rope_type: 'llama3', factor: 8, low_freq_factor: 1 };
+    assert.equal(local(scaled, scaled), undefined);
+    assert.equal(local(scaled, { ...scaled, low_freq_factor: 2 }), 500_000);
+    // the older key with the newer
+    const gemma = { model_type: 'gemma3_text', sliding_window: 64, head_dim: 64, rope_local_base_freq: 20_000 };
+    const both = (parameters: object) => modelOf({ ...gemma, rope_parameters: parameters }).details?.localRotaryBase;
+    assert.equal(both({ full_attention: { rope_theta: 1e6 } }), 20_000);
+    assert.equal(both({ full_attention: { rope_theta: 1e6 }, sliding_attention: { rope_type: 'default' } }), 20_000);
+    assert.equal(both({ full_attention: { rope_theta: 1e6 }, sliding_attention: { rope_theta: 30_000 } }), 30_000);
   });
 
   it('is read: what is dropped out, and of which', () => {
@@ -160,6 +170,30 @@ describe('what changes a model and no time, in a config.json', () => {
     assert.deepEqual(shares({ resid_pdrop: 0.1, attention_dropout: 0 }), [0.1, undefined]);
     assert.deepEqual(shares({ resid_pdrop: 0, attention_dropout: 0.2 }), [undefined, 0.2]);
     assert.deepEqual(shares({ resid_pdrop: 'none', attention_dropout: 3 }), [undefined, undefined]);
+  });
+
+  it('is read: what is dropped out by default of the class, of which the config sets the other share', () => {
+    const shares = (model_type: string, config: object) => {
+      const { details } = modelOf({ model_type, ...config });
+      return [details?.hiddenDropoutShare, details?.attentionDropoutShare];
+    };
+    assert.deepEqual(shares('gpt2', { resid_pdrop: 0.1 }), [0.1, 0.1]);
+    assert.deepEqual(shares('gpt2', { resid_pdrop: 0 }), [undefined, 0.1]);
+    assert.deepEqual(shares('gpt2', { resid_pdrop: 0.2, attn_pdrop: 0 }), [0.2, undefined]);
+    assert.deepEqual(shares('gpt2', { resid_pdrop: 0.2, attn_pdrop: null }), [0.2, undefined]);
+    assert.deepEqual(shares('gpt2', { attn_pdrop: 0.2 }), [0.1, 0.2]);
+    assert.deepEqual(shares('gpt2', {}), [undefined, undefined]);
+    assert.deepEqual(shares('opt', { dropout: 0.3, ffn_dim: 512 }), [0.3, undefined]);
+  });
+
+  it('is read: dropout of attention of MPT and DBRX, in its section', () => {
+    const section = { attn_config: { attn_pdrop: 0.2, kv_n_heads: 2 } };
+    const mpt = { model_type: 'mpt', d_model: 256, n_heads: 4, n_layers: 4 };
+    const dbrx = { model_type: 'dbrx', ffn_config: { ffn_hidden_size: 512, moe_num_experts: 4, moe_top_k: 2 } };
+    for (const config of [mpt, dbrx]) {
+      const { details } = modelOf({ ...config, resid_pdrop: 0.1, ...section });
+      assert.deepEqual([details?.hiddenDropoutShare, details?.attentionDropoutShare], [0.1, 0.2]);
+    }
   });
 
   it('has no norms of queries and keys where its class could have them', () => {

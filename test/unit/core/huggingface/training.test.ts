@@ -30,6 +30,11 @@ describe('dropout of a model config', () => {
     assert.equal((await trainingOf({ ...llama, attention_dropout: 0 })).dropout?.value, false);
   });
 
+  it('is that of the class where the config sets only that of attention', async () => {
+    assert.equal((await trainingOf({ ...bert, attention_probs_dropout_prob: 0 })).dropout?.value, true);
+    assert.equal((await trainingOf({ ...llama, attention_dropout: 0.1 })).dropout?.value, false);
+  });
+
   it('is open where the config leaves it open, and what terapipe.json sets where it does', async () => {
     assert.equal((await trainingOf(bert)).dropout, undefined);
     assert.equal((await trainingOf({ ...bert, hidden_dropout_prob: 0.1 }, {})).dropout?.value, true);
