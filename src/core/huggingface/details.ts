@@ -168,7 +168,7 @@ function attentionTemperature(source: Source): Located<number> | undefined {
   return names.map((name) => readNumber(source, ['llama_4_scaling_beta'], objectIn(source, name))).find((beta) => beta !== undefined);
 }
 
-/** Undefined where layers with a window have the positions of the others, base and scaling; the older key is read where they have no base. */
+/** Undefined where layers with a window have the positions of the others, base and scaling; the older key, where they have no base. */
 function localBase(source: Source): Located<number> | undefined {
   const parameters = objectIn(source, 'rope_parameters');
   const [whole, nested] = [objectIn(source, 'full_attention', parameters), objectIn(source, 'sliding_attention', parameters)];

@@ -40,7 +40,7 @@ function shareSet({ document, members: ofConfig }: Source, keys: readonly string
   return shares.find(({ value }) => value > 0) ?? shares[0];
 }
 
-/** None where the config has one of the keys, with a value that is no share. */
+/** None where the config has one of the keys, with a value that is not a share. */
 function shareOfClass(source: Source, keys: readonly string[]): Located<number> | undefined {
   return keys.some((key) => source.members.has(key)) ? undefined : readNumber(source, keys);
 }
