@@ -21,6 +21,8 @@ import { pathWord, torchDtypes, word } from '../tables/reads';
 import { swiftProcesses } from '../megatron-swift/environment';
 import { metaseqFacts, modelOfMetaseq } from './metaseq';
 import { isTrainerScript } from './recognise';
+import { modelOfHub } from '../../huggingface/hub-models';
+import { readHuggingFace } from '../../huggingface/reader';
 import { sentence } from '../../sentence';
 
 /** A switch that may be followed by its truth: `--bf16`, `--bf16 True`. */
@@ -195,7 +197,14 @@ export const trainerProgram: ShellProgram = {
     const written = { ...settingsIn(layers), ...factsOfTable(table, flags), ...optimizer };
     const own = ownLayer(layers);
     const processes = callsSwift.test(own.text) ? swiftProcesses(own) : {};
-    const facts = withCheckpointing({ ...processes, ...written, ...zeroStageFromFileName(written, flags), ...metaseqFacts(written) });
+    const exchange = sequenceExchange(own.text, written);
+    const facts = withCheckpointing({
+      ...processes,
+      ...exchange,
+      ...written,
+      ...zeroStageFromFileName(written, flags),
+      ...metaseqFacts(written),
+    });
     const adapters = readShellAdapters(flags);
     const settings = settingsOfFlags(flags.values(), (key) => known.has(key) || fromLauncher.has(key));
     return {
@@ -212,6 +221,21 @@ export const trainerProgram: ShellProgram = {
 function settingsIn(layers: readonly Layer[]): Facts {
   const ofAccelerate = layers.filter(({ file }) => /\.ya?ml$/i.test(file)).map((layer) => accelerateFacts(layer, layers));
   return Object.assign({}, ...ofAccelerate, ...layers.filter(isJson).map(readShardingFacts)) as Facts;
+}
+
+/**
+ * How ranks that share a sequence exchange it: open-instruct always by Ulysses (`DeepSpeedSequenceParallelConfig`), ms-swift where the size
+ * divides the key/value heads (`SequenceParallel._init_device_mesh`; else a ring around it), which the name of the model gives.
+ */
+function sequenceExchange(text: string, { context, flavor }: Facts): Facts {
+  if (context === undefined || flagKey(context.name ?? '') !== 'sequence-parallel-size') return {};
+  if (/\bopen_instruct\b/.test(text))
+    return { contextCommunication: byDefault('ulysses', sentence`open-instruct shares sequences by Ulysses`) };
+  const config = callsSwift.test(text) && flavor !== undefined ? modelOfHub(flavor.value).config : null;
+  const heads = config === null ? undefined : readHuggingFace('', config).facts.kvHeads?.value;
+  return heads !== undefined && heads % context.value === 0
+    ? { contextCommunication: byDefault('ulysses', sentence`ms-swift has Ulysses where the size divides the key/value heads`) }
+    : {};
 }
 
 const callsSwift = /\bswift[ \t]+(?:sft|pt|rlhf)\b/;

@@ -85,6 +85,11 @@ describe("ms-swift's Megatron", () => {
     assert.ok(run !== null);
     const { layout, training } = resolveRun(run, open);
     assert.deepEqual([layout.context, layout.data, training.globalBatch, training.microBatch], [8, 1, 32, 4]);
+    const exchange = async (text: string): Promise<unknown> =>
+      (await loadConfig('a.sh', text, { read: readerOf({}), shell: () => Promise.resolve(shell) })).run?.training.contextParallelComm
+        ?.value;
+    // 2 key/value heads: two ranks divide them, eight do not
+    assert.deepEqual([await exchange(script), await exchange(script.replace('size 8', 'size 2'))], [undefined, 'all-to-all']);
   });
 
   it('counts them by ENV of a YAML', () => {
