@@ -19,6 +19,8 @@ const unit = { batch: 1, tokens: 2048, context: 0, microBatch: 0, slice: 0 };
 const compressed: readonly AdapterTarget[] = ['queryDown', 'queryUp', 'keyValueDown', 'keyValueUp'];
 
 const ofState = adapterTargets.filter((target) => target.startsWith('state'));
+/** Of experts, which none of the models here has. */
+const ofExperts = adapterTargets.filter((target) => /^(?:expert|shared)/.test(target));
 const delta: StateMixer = {
   kind: 'gated-delta-net',
   heads: 32,
@@ -74,6 +76,7 @@ function requestOf({ latent, hybrid, hidden, runtime, zeroStage, recompute, tens
 
 function adapterOf({ latent, hybrid, rank, targets: all, baseBits }: Drawn, quantised: boolean): Adapter {
   const own = all.filter((target) => {
+    if (ofExperts.includes(target)) return false;
     if (ofState.includes(target)) return hybrid && !latent;
     return latent ? !['query', 'key', 'value'].includes(target) : !compressed.includes(target);
   });
