@@ -126,29 +126,13 @@ export function isCompression({ latent }: ModelSpec, target: AdapterTarget): boo
   return target === 'queryDown' || target === 'keyValueDown' || (target === 'qkv' && latent !== undefined && latent !== null);
 }
 
-/** Matrices of routed experts, which are also meant by themselves. */
-function ofExperts(network: Sizes): Sizes {
-  const { gate, up, gateUp, down } = network;
-  return {
-    ...network,
-    ...(gate && { expertGate: gate }),
-    ...(up && { expertUp: up }),
-    ...(gateUp && { expertGateUp: gateUp }),
-    ...(down && { expertDown: down }),
-  };
+/** Matrices of routed or of shared experts, which are also meant by themselves. */
+function withOwnNames(network: Sizes, { gate, up, gateUp, down }: typeof routedNames | typeof sharedNames): Sizes {
+  return { ...network, [gate]: network.gate, [up]: network.up, [gateUp]: network.gateUp, [down]: network.down };
 }
 
-/** Matrices of shared experts, as {@link ofExperts}. */
-function ofShared(network: Sizes): Sizes {
-  const { gate, up, gateUp, down } = network;
-  return {
-    ...network,
-    ...(gate && { sharedGate: gate }),
-    ...(up && { sharedUp: up }),
-    ...(gateUp && { sharedGateUp: gateUp }),
-    ...(down && { sharedDown: down }),
-  };
-}
+const routedNames = { gate: 'expertGate', up: 'expertUp', gateUp: 'expertGateUp', down: 'expertDown' } as const;
+const sharedNames = { gate: 'sharedGate', up: 'sharedUp', gateUp: 'sharedGateUp', down: 'sharedDown' } as const;
 
 function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivision): Sizes[] {
   const { hidden } = model;
@@ -162,8 +146,8 @@ function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivi
   const experts = layerExperts(model, kind);
   if (experts === null) return [network('layer', hidden, feedForwardWidth(model, kind) / division.tensor)];
   return [
-    ofShared(network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor)),
-    ofExperts(network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division))),
+    withOwnNames(network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor), sharedNames),
+    withOwnNames(network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division)), routedNames),
   ];
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import esbuild from 'esbuild';
 import { describe, it } from 'mocha';
+import { loadedFiles } from '../loaded-files';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
@@ -22,15 +23,7 @@ async function startedSources(): Promise<ReadonlyMap<string, number>> {
     outdir: 'out',
     logLevel: 'error',
   });
-  const { outputs } = metafile;
-  const found = new Set<string>();
-  const follow = (file: string): void => {
-    if (found.has(file)) return;
-    found.add(file);
-    for (const { path: next, kind } of outputs[file]?.imports ?? []) if (kind === 'import-statement') follow(next);
-  };
-  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entryPoint === 'src/extension/build.ts') follow(file);
-  const sources = [...found].flatMap((file) => Object.entries(outputs[file]?.inputs ?? {}));
+  const sources = loadedFiles(metafile, ['src/extension/build.ts']).flatMap((file) => Object.entries(metafile.outputs[file]?.inputs ?? {}));
   return new Map(sources.map(([source, { bytesInOutput }]) => [source, bytesInOutput]));
 }
 

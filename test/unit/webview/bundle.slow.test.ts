@@ -3,6 +3,7 @@ import path from 'node:path';
 import esbuild from 'esbuild';
 import { describe, it } from 'mocha';
 import { withoutStyleProbe } from '../../../webview/without-style-probe.mjs';
+import { loadedFiles } from '../loaded-files';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
@@ -21,15 +22,7 @@ async function sourcesWith(entries: readonly string[]): Promise<readonly string[
     outdir: 'out',
     plugins: [withoutStyleProbe],
   });
-  const { outputs } = metafile;
-  const found = new Set<string>();
-  const follow = (file: string): void => {
-    if (found.has(file)) return;
-    found.add(file);
-    for (const { path: next, kind } of outputs[file]?.imports ?? []) if (kind === 'import-statement') follow(next);
-  };
-  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entries.includes(entryPoint ?? '')) follow(file);
-  return [...found].flatMap((file) => Object.keys(outputs[file]?.inputs ?? {}));
+  return loadedFiles(metafile, entries).flatMap((file) => Object.keys(metafile.outputs[file]?.inputs ?? {}));
 }
 
 const simulation = /src\/core\/(schedules\/simulate\/run|planner\/predict\/predict|time-model\/stage-cost)\.ts$/;
