@@ -86,3 +86,11 @@ export function readsFrozen(training: { readonly adapter?: Adapter; readonly gem
 export function isTrained({ adapter }: { readonly adapter?: Adapter }, part: 'embedding' | 'head'): boolean {
   return adapter === undefined || adapter.saved?.includes(part) === true;
 }
+
+/** Matrices of feed-forward networks, with the same of routed experts only and of shared experts only. */
+export const expertTargets: readonly (readonly [whole: AdapterTarget, routed: AdapterTarget, shared: AdapterTarget])[] = [
+  ['gate', 'expertGate', 'sharedGate'],
+  ['up', 'expertUp', 'sharedUp'],
+  ['gateUp', 'expertGateUp', 'sharedGateUp'],
+  ['down', 'expertDown', 'sharedDown'],
+];

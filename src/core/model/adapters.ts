@@ -1,4 +1,4 @@
-import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
+import { adapterTargets, expertTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
 import type { LatentAttention, LayerKind, ModelSpec, StateMixer } from '../domain/model';
 import { hasAttention, layerStateMixer, stateWidths } from './mixers';
 import {
@@ -126,13 +126,10 @@ export function isCompression({ latent }: ModelSpec, target: AdapterTarget): boo
   return target === 'queryDown' || target === 'keyValueDown' || (target === 'qkv' && latent !== undefined && latent !== null);
 }
 
-/** Matrices of routed or of shared experts, which are also meant by themselves. */
-function withOwnNames(network: Sizes, { gate, up, gateUp, down }: typeof routedNames | typeof sharedNames): Sizes {
-  return { ...network, [gate]: network.gate, [up]: network.up, [gateUp]: network.gateUp, [down]: network.down };
+/** Matrices of routed experts (column 1 of {@link expertTargets}) or of shared ones (2), which are also meant by themselves. */
+function withOwnNames(network: Sizes, column: 1 | 2): Sizes {
+  return { ...network, ...Object.fromEntries(expertTargets.map((row) => [row[column], network[row[0]]])) };
 }
-
-const routedNames = { gate: 'expertGate', up: 'expertUp', gateUp: 'expertGateUp', down: 'expertDown' } as const;
-const sharedNames = { gate: 'sharedGate', up: 'sharedUp', gateUp: 'sharedGateUp', down: 'sharedDown' } as const;
 
 function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivision): Sizes[] {
   const { hidden } = model;
@@ -146,8 +143,8 @@ function feedForwardSizes(model: ModelSpec, kind: LayerKind, division: LayerDivi
   const experts = layerExperts(model, kind);
   if (experts === null) return [network('layer', hidden, feedForwardWidth(model, kind) / division.tensor)];
   return [
-    withOwnNames(network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor), sharedNames),
-    withOwnNames(network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division)), routedNames),
+    withOwnNames(network('sharedExperts', hidden, (experts.sharedFfn ?? 0) / division.tensor), 2),
+    withOwnNames(network('experts', expertInput(model, experts), model.ffn / expertTensorSize(division)), 1),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { adaptersNotPlanned, allLinear, type GivenAdapters } from '../run/adapters';
 import type { Run } from '../run/run';
-import { adapterTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
+import { adapterTargets, expertTargets, type Adapter, type AdapterTarget } from '../domain/adapter';
 import type { ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
 import { adaptedProducts, undivided } from '../model/adapters';
@@ -96,14 +96,6 @@ const modules: Readonly<Record<string, readonly AdapterTarget[]>> = {
   ...named(['stateDecay'], 'in_proj_a'),
   ...named(['stateSteps'], 'in_proj_ba'),
 };
-
-/** Matrices of feed-forward networks, with the same of routed experts only and of shared experts only. */
-const expertTargets: readonly (readonly [whole: AdapterTarget, routed: AdapterTarget, shared: AdapterTarget])[] = [
-  ['gate', 'expertGate', 'sharedGate'],
-  ['up', 'expertUp', 'sharedUp'],
-  ['gateUp', 'expertGateUp', 'sharedGateUp'],
-  ['down', 'expertDown', 'sharedDown'],
-];
 
 function named(targets: readonly AdapterTarget[], names: string): Record<string, readonly AdapterTarget[]> {
   return Object.fromEntries(names.split(' ').map((name) => [name, targets]));
