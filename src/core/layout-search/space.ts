@@ -13,7 +13,7 @@ import type { Recompute, RecomputeModule } from '../domain/recompute';
 import { supportedRecomputes, refusedTogether, type RecomputeWay } from '../domain/capabilities';
 import { listDivisors } from '../numbers';
 import { scheduleKind } from '../schedules/registry';
-import { deepSpeedEmptyStages } from '../partition/stages';
+import { fillsStages } from '../partition/stages';
 import { settingsAgainst } from '../schedules/runtimes';
 import type { ScheduleName } from '../domain/schedule-names';
 import { shardsEachPass } from '../time-model/sharding';
@@ -179,7 +179,7 @@ function* searchedSizes(problem: SearchProblem): Generator<Sizes> {
     'pipeline',
     (size) =>
       size <= (offloadsWithoutPipeline(training) ? 1 : Math.min(model.layers, mostStages)) &&
-      (training.runtime !== 'deepspeed' || deepSpeedEmptyStages(model.layers, size) === 0),
+      fillsStages(training.runtime, model.layers, size),
   );
   for (const tensor of tensors)
     for (const context of contexts)

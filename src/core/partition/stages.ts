@@ -7,6 +7,7 @@ import { withMtpLayers } from '../model/multi-token-prediction';
 import type { ModelSpec } from '../domain/model';
 import type { StageContents } from '../memory-model/activation-memory';
 import type { Layout } from '../domain/request';
+import type { Runtime } from '../domain/runtime';
 import { stackCut } from './stack-cut';
 import { counted, type Sentence, sentence } from '../sentence';
 
@@ -39,6 +40,11 @@ export function usualCut(model: ModelSpec, training: SequenceLengths, stages: nu
 export function deepSpeedEmptyStages(layers: number, stages: number, balanced = true): number {
   if (layers <= stages || !balanced) return Math.max(0, stages - layers);
   return stages - Math.ceil(layers / Math.ceil(layers / stages));
+}
+
+/** Whether every stage has a layer by what the runtime's own partition may do; see `deepSpeedEmptyStages`. */
+export function fillsStages(runtime: Runtime | undefined, layers: number, stages: number): boolean {
+  return runtime !== 'deepspeed' || deepSpeedEmptyStages(layers, stages) === 0;
 }
 
 /**

@@ -18,7 +18,7 @@ import { schedulesOfFormat } from '../layout-search/abilities';
 import { usualSequenceParallel } from '../domain/runtime';
 import type { Layout, PlanRequest, TrainingSpec } from '../domain/request';
 import { peakMemory } from '../partition/chunk-order';
-import { usualCut } from '../partition/stages';
+import { fillsStages, usualCut } from '../partition/stages';
 import { createBounds, type Bounds } from '../layout-search/bounds';
 import type { KeyedGroup } from '../layout-search/known';
 
@@ -294,8 +294,9 @@ function possibleLayouts(given: LayoutSettings, planned: PlannedModel, cluster: 
       virtualStages: fixed.virtualStages?.value ?? 1,
     })),
   );
-  const { zeroStage } = draft;
-  const layouts = orAll(all, (layout) => refusedTogether(capabilities, { ...layout, zeroStage }, model) === undefined);
+  const { zeroStage, runtime } = draft;
+  const filled = orAll(all, ({ pipeline }) => fillsStages(runtime, model.layers, pipeline));
+  const layouts = orAll(filled, (layout) => refusedTogether(capabilities, { ...layout, zeroStage }, model) === undefined);
   const batch = fixedBatch(given, kept);
   return orAll(
     layouts,

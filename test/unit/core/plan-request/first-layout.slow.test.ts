@@ -251,6 +251,16 @@ describe('a model without a layout', () => {
     }
   });
 
+  it('leaves no stage of DeepSpeed without a layer where it can', async () => {
+    const run = await read('config.json', JSON.stringify(llama(4096, 32, 32, 14_336)));
+    const sizesUnder = (runtime: 'megatron' | 'deepspeed'): string => {
+      const layout = { data: { value: 1, source: { kind: 'override' } } } as const;
+      const { tensor, pipeline } = resolveRun({ ...run, layout }, { gpu: 'H100-80GB', nodes: 3, gpusPerNode: 8, runtime }).layout;
+      return `TP${tensor} PP${pipeline}`;
+    };
+    assert.deepEqual([sizesUnder('megatron'), sizesUnder('deepspeed')], ['TP2 PP12', 'TP4 PP6']);
+  });
+
   it('takes a bounded number of looks at memory, and the same each time', async () => {
     for (const config of [deepSeekV3, llama(16_384, 126, 128, 53_248)]) {
       const { run, request } = await resolved(config);
