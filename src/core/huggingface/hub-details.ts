@@ -43,7 +43,7 @@ const details: readonly (readonly [names: RegExp, details: Details])[] = [
   [/^glm-4\.(?:5$|[67]$)/, ungrouped(2.5)],
   [/^glm-4\.5/, ungrouped(1)],
   [/^ling-|^llada2\./, ling],
-  [/^nvidia-nemotron-3-nano-/, ungrouped(2.5)],
+  [/^nvidia-nemotron-3-nano-30b-/, ungrouped(2.5)],
   [/^nvidia-nemotron-3-super-/, ungrouped(5)],
   [/^qwen3-.*-a\d+b/, { norm_topk_prob: true }],
   [/^qwen(?:1\.5-moe|2-57b)-|^olmoe-1b-7b-0924$/, { norm_topk_prob: false }],

@@ -46,6 +46,8 @@ const languageModels: Readonly<Record<string, string>> = {
   'qwen2.5-omni-3b': 'qwen2.5-3b',
   'mistral-small-4-119b-2603': 'mistral-small-4-119b-2603',
   'minimax-m3': 'minimax-m3',
+  'mistral-medium-3.5-128b': 'devstral-2-123b-2512',
+  'muse-glimmer-30b': 'muse-glimmer-30b',
   'ovis2.5-2b': 'qwen3-1.7b',
   'ovis2.5-9b': 'qwen3-8b',
   'kimi-vl-a3b': 'moonlight-16b-a3b',
@@ -128,6 +130,8 @@ const otherNames: Readonly<Record<string, string>> = {
   'functiongemma-270m': 'gemma-3-270m',
   'qwen3-coder-30b-a3b': 'qwen3-30b-a3b',
   'deepseek-v32': 'deepseek-v3.2',
+  // Nemotron 3 Nano's layers (Megatron-Bridge, examples/models/nemotron/nemotron_3/lightning)
+  'nvidia-nemotron-3.5-lightning-30b-a3b': 'nvidia-nemotron-3-nano-30b-a3b',
 };
 
 /** What shows that a model was trained further, with the sizes that it had: `Llama-3-8b-sft-mixture`, or a learning rate (`-2e-6-`). */
@@ -135,7 +139,7 @@ const trainedFurther = /-(?:sft|dpo|rl|rlhf|grpo|rlvr|rm)(?:-|$)|-\de-\d(?:-|_|$
 
 /** Who publishes the models of these tables under their own names. */
 const owners =
-  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|tencent|AIDC-AI|PRIME-RL|google-t5|hf-internal-testing|iic|JinaAI|Kwai-Keye|XiaomiMiMo)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
+  /^(?:(?:meta-llama|Qwen|ByteDance-Seed|deepseek-ai|moonshotai|openai|mistralai|nvidia|google|zai-org|ZhipuAI|microsoft|allenai|HuggingFaceTB|tiiuae|codellama|LLM-Research|mosaicml|EleutherAI|HuggingFaceH4|PrimeIntellect|OpenRLHF|unsloth|lmsys|huggyllama|TinyLlama|NousResearch|databricks|bigcode|bigscience|facebook|baichuan-inc|Shanghai_AI_Laboratory|internlm|OpenGVLab|lmms-lab|MiniMaxAI|inclusionAI|GSAI-ML|ibm-granite|CohereForAI|CohereLabs|baidu|01-ai|THUDM|openai-mirror|AI-ModelScope|virtuoussy|alignment-handbook|open-r1|teknium|mistral-community|loubnabnl|nv-community|tencent|AIDC-AI|PRIME-RL|google-t5|hf-internal-testing|iic|JinaAI|Kwai-Keye|XiaomiMiMo|meta-models)\/|(?:openai-community\/)?(?=gpt2|t5-))([\w.-]+)$/i;
 
 /** Weights of Llama by family and size, as open-instruct's scripts have them in folders: `../hf_llama2_models/7B`. */
 const foldersBySize = /(?:^|[~./])hf_llama(2?)_models?\/(\d{1,2}b)\/?$/i;
@@ -162,7 +166,7 @@ export function modelOfHub(written: string): ModelOfLauncher {
   }
   const name = ofStep.exec(written.slice(0, 1000))?.[1] ?? withoutRevision(written);
   const folder = folderName.exec(name.slice(0, 1000))?.[1] ?? bareFolder.exec(name.slice(0, 1000))?.[0];
-  const plain = folder === undefined ? plainModelName(name) : nameBefore(folder.slice(0, longestName));
+  const plain = folder === undefined ? plainModelName(name) : nameOfFolder(folder.slice(0, longestName));
   const home = folder === undefined ? 'hub' : 'preset';
   return {
     name: folder ?? name,
@@ -216,10 +220,11 @@ function withoutVariant(name: string): string {
       .replace(/^l(?=3\.[1-3]-\d{1,3}b)/, 'llama-')
       .replace(/^qwen(2|2\.5|3)-?vl-/, 'qwen$1-vl-')
       .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
-      .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
+      .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b|devstral-2-123b)-(?:instruct|base)/, '$1')
       .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
       // a part with another size is another model
       .replace(/^olmo3-(7|32)b-(?:instruct|think)(?:-(?:sft|dpo|rlvr)(?:-(?!\d{1,4}(?:\.\d{1,3})?[bm](?:-|$))[^-]+)*)?$/, 'olmo-3-$1b')
+      .replace(/^olmo3-(7|32)b$/, 'olmo-3-$1b')
       .replace(/^qwen3-30b$/, 'qwen3-30b-a3b')
       .replace(/^mistral-7b-(?:instruct-)?v0\.1$/, 'mistral-7b-of-2023')
       .replace(/^mistral-7b-instruct-v0\.2$/, 'mistral-7b-v0.2')
@@ -263,6 +268,29 @@ function sizedName(name: string): string {
 
 /** A size in what follows the name of a known model, which then is not that model: `gpt2-custom-1.5b-sft`. */
 const ownSize = /(?:^|[-_])\d+(?:\.\d+)?[bm](?![a-z0-9])/;
+
+/** How a folder of weights may begin that somebody trained: `multiturn-sft-qwen-2.5-32b-instruct`. */
+const trainingWords = /^(?:(?:multi-?turn|sft|dpo|grpo|ppo|rlhf|merged)-)+/;
+
+/** The name of a folder's model; one that no table has, in the spelling of the hub. */
+function nameOfFolder(folder: string): string {
+  const plain = nameBefore(folder);
+  if (findHubSizes(plain) !== null) return plain;
+  const spelt = nameBefore(spelledAsPublished(folder));
+  return findHubSizes(spelt) === null ? plain : spelt;
+}
+
+/** `qwen-2.5_7B` and `llama3-1-8b` as their publishers write them: `qwen2.5-7b`, `llama-3.1-8b`. */
+function spelledAsPublished(folder: string): string {
+  return folder
+    .toLowerCase()
+    .replaceAll('_', '-')
+    .replace(trainingWords, '')
+    .replace(/^(?:meta-)?llama-?(\d)(?:[.-](\d)(?=-))?-(?=\d{1,3}b)/, (_, major: string, minor: string | undefined) =>
+      minor === undefined ? `llama-${major}-` : `llama-${major}.${minor}-`,
+    )
+    .replace(/^qwen-(?=\d)/, 'qwen');
+}
 
 /**
  * The longest beginning of the name of a model that is trained further which is the name of a known one, plain; else the whole name. What

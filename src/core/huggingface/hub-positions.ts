@@ -142,6 +142,11 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^glm-4-(?:9b|32b)-0414$/, plain(10_000, 32_768, 1e-5)],
   [/^minimax-m2/, { ...plain(5_000_000, 196_608, 1e-6), partial_rotary_factor: 0.5 }],
   [/^minimax-m3$/, { ...plain(5_000_000, 524_288, 1e-6), partial_rotary_factor: 0.5 }],
+  [/^hy-mt2-/, plain(11_158_840, 262_144, 1e-5)],
+  [/^muse-glimmer-/, plain(500_000, 131_072, 1e-5)],
+  [/^falcon-h1-0\.5b$/, plain(100_000_000_000, 16_384, 1e-5)],
+  [/^falcon-h1-1\.5b-deep$/, plain(100_000_000_000, 131_072, 1e-5)],
+  [/^falcon-h1-/, plain(100_000_000_000, 262_144, 1e-5)],
   [/^hy3-preview$/, plain(11_158_840, 262_144)],
   [
     /^mistral-small-4-119b-2603$/,

@@ -2,6 +2,7 @@ import { own } from '../records';
 import { denseConfig, hubConfigs, type Dense } from './hub-configs';
 import { denseModel, denseNames } from './hub-dense';
 import { expertConfigs } from './hub-experts';
+import { mixedConfigs } from './hub-mixed';
 import { t5Configs } from './hub-t5';
 
 const llama: Readonly<Record<string, Dense>> = {
@@ -86,7 +87,9 @@ const latents: Readonly<Record<string, readonly [type: string, sizes: Latent]>> 
 
 /** The names that `hubSizes` knows. */
 export const sizedModels: readonly string[] = [
-  ...[qwen3Experts, latents, hubConfigs, expertConfigs, t5Configs, mistral, llama, qwen2, qwen3].flatMap((table) => Object.keys(table)),
+  ...[qwen3Experts, latents, hubConfigs, expertConfigs, mixedConfigs, t5Configs, mistral, llama, qwen2, qwen3].flatMap((table) =>
+    Object.keys(table),
+  ),
   ...denseNames,
 ];
 
@@ -104,6 +107,7 @@ export function hubSizes(name: string): object | null {
   return (
     own(hubConfigs, name) ??
     own(expertConfigs, name) ??
+    own(mixedConfigs, name) ??
     own(t5Configs, name) ??
     knownDense('mistral', own(mistral, name)) ??
     knownDense('llama', own(llama, name)) ??

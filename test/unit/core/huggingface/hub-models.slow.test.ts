@@ -60,6 +60,15 @@ const published: Readonly<Record<string, number>> = {
   'loubnabnl/smollm2-1.7B-sft': 1.7114,
   // of the text only, where they see
   'tencent/Hy3-preview': 295,
+  'tencent/Hy-MT2-30B-A3B': 30.06,
+  'inclusionAI/Ling-1T': 999.7,
+  'tiiuae/Falcon-H1-0.5B-Instruct': 0.5214,
+  'tiiuae/Falcon-H1-1.5B-Deep-Instruct': 1.555,
+  'tiiuae/Falcon-H1-7B-Instruct': 7.586,
+  'tiiuae/Falcon-H1-34B-Instruct': 33.64,
+  'mistralai/Devstral-2-123B-Instruct-2512': 125.03,
+  'nvidia/NVIDIA-Nemotron-3-Nano-4B-BF16': 3.973,
+  'nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-BF16': 31.58,
   'mistralai/Mistral-Small-4-119B-2603': 119,
   'MiniMaxAI/MiniMax-M3': 426,
   'open-r1/Qwen2.5-Math-7B-RoPE-300k': 7.616,
@@ -248,8 +257,10 @@ const epsilons: Readonly<Record<string, number>> = {
 
 /** Models with rotary positions whose base is not known here. */
 const openBases = [
+  'devstral-2-123b-2512',
   'llava-onevision-1.5-4b',
   'ministral-3-14b',
+  'mistral-medium-3.5-128b',
   'olmo-3.2-hybrid-7b',
   'olmo-hybrid-7b',
   'olmo-hybrid-instruct-dpo-7b',
@@ -381,6 +392,29 @@ describe('models by their names on the hub', () => {
     for (const name of ['think-custom-1b', 'think-sft-custom-1b', 'instruct-distilled'])
       assert.equal(modelOfHub(`allenai/olmo3-7b-${name}`).config, null);
     assert.notEqual(modelOfHub('allenai/olmo3-7b-think-rlvr').config, null);
+  });
+
+  it('knows a folder that is named after a model in another spelling, of that model only', () => {
+    const same = {
+      '/data/checkpoint/multiturn-sft-qwen-2.5-32b-instruct/global_step_372': 'Qwen/Qwen2.5-32B-Instruct',
+      './models/qwen_2.5_7b': 'Qwen/Qwen2.5-7B',
+      '/models/llama-3-1-8b-instruct/': 'meta-llama/Llama-3.1-8B-Instruct',
+      '/models/Llama2-13b': 'meta-llama/Llama-2-13b-hf',
+      '/weka/ckpts/olmo3-7b-DPO-1115-newb-tpc-d5-lbc100-bal-1e-6-1__42__1763293644': 'allenai/Olmo-3-7B-Instruct',
+    };
+    for (const [folder, published] of Object.entries(same)) {
+      assert.notEqual(modelOfHub(folder).config, null, folder);
+      assert.equal(modelOfHub(folder).config, modelOfHub(published).config, folder);
+      assert.equal(modelOfHub(folder).home, 'preset');
+    }
+    // no such size, a draft, a size of its own, another word before it
+    for (const folder of [
+      '/models/Qwen2-32b',
+      './draft-qwen-2.5-32b',
+      '/ckpts/olmo3-32b-DPO-1116-match-7b-1e-6__42',
+      '/data/excot-sft-llama-8b',
+    ])
+      assert.equal(modelOfHub(folder).config, null, folder);
   });
 
   it('does not know one whose name has another size after that', () => {
