@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { withoutStyleProbe } from './webview/without-style-probe.mjs';
+import { toolkitPlugins } from './webview/toolkit-plugins.mjs';
 
 const production = process.argv.includes('--production');
 const watch = process.argv.includes('--watch');
@@ -352,7 +352,7 @@ const builds = [
     splitting: true,
     chunkNames: 'page/[name]-[hash]',
     tsconfig: 'webview/tsconfig.json',
-    plugins: [report, withoutStyleProbe],
+    plugins: [report, ...toolkitPlugins],
   },
 ];
 

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
-import { withoutStyleProbe } from './webview/without-style-probe.mjs';
+import { toolkitPlugins } from './webview/toolkit-plugins.mjs';
 
 const { resolve } = createRequire(import.meta.url);
 const outdir = 'out/web';
@@ -68,7 +68,7 @@ async function build() {
   await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
   // Apart from each other, or each would come in many small files: a worker needs what the page needs too, but is not to wait for it.
-  const plugins = [withoutStyleProbe, made({ 'terapipe:wasm': wasm, 'terapipe:samples': samples })];
+  const plugins = [...toolkitPlugins, made({ 'terapipe:wasm': wasm, 'terapipe:samples': samples })];
   const apart = [{ web: 'src/web/start.ts' }, { planner: 'src/web/worker.ts' }, { webview: 'webview/main.ts', page: 'webview/page.css' }];
   await Promise.all(
     apart.map((entryPoints) =>

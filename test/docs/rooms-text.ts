@@ -60,7 +60,7 @@ export function webviewText(): string {
     'The page that VS Code shows: one bundle for the side view and the editor tab, plain DOM and canvas. The only folder that touches the DOM. Written by `npm run docs -- --write` from `test/unit/rooms.ts`, which `test/unit/architecture.test.ts` enforces.',
     '',
     `- Of its own files ${own?.about ?? ''}.`,
-    '- The toolkit (`@vscode/webview-ui-toolkit`) is end of life: its maintainers archived it in January 2025. Moving to another library is a change of `base/ui.ts`. `without-style-probe.mjs` keeps it from breaking the strict Content-Security-Policy.',
+    '- The toolkit (`@vscode/webview-ui-toolkit`) is end of life: its maintainers archived it in January 2025. Moving to another library is a change of `base/ui.ts`. `toolkit-plugins.mjs` keeps it from breaking the strict Content-Security-Policy, and the bundle from what the page needs none of.',
     '- `styles/` uses the colours of VS Code as variables. Strings come through `t`, by their English text.',
     '- Pure files (no DOM) are tested in `test/unit/webview`, everything else in `test/webview` in a real Chromium.',
     '',
