@@ -26,7 +26,7 @@ export interface LayoutDiffs {
   readonly dispose: () => void;
 }
 
-/** Keeps the changed texts as read-only documents of a scheme of our own, one a file. */
+/** Keeps the changed texts as read-only documents of a scheme of our own; of each file the last is open. */
 export function createLayoutDiffs(): LayoutDiffs {
   const proposals = new Map<string, AppliedLayout>();
   const changed = new vscode.EventEmitter<vscode.Uri>();
@@ -63,10 +63,13 @@ export function createLayoutDiffs(): LayoutDiffs {
 
   async function show(applied: AppliedLayout, title: string): Promise<void> {
     const file = vscode.Uri.parse(applied.file);
-    const uri = file.with({ scheme: proposalScheme, query: file.scheme });
+    // By its title: an editor of an address that is open already would keep the title it has.
+    const uri = file.with({ scheme: proposalScheme, query: file.scheme, fragment: title });
     proposals.set(uri.toString(), applied);
     changed.fire(uri);
+    const others = proposalTabs((other) => other.path === uri.path && other.query === uri.query && other.fragment !== title);
     await vscode.commands.executeCommand('vscode.diff', file, uri, title, { preview: false, viewColumn: vscode.ViewColumn.One });
+    await vscode.window.tabGroups.close(others, true);
   }
 
   return {
@@ -131,6 +134,10 @@ function isProposal(input: unknown): input is vscode.TabInputTextDiff {
 
 /** Tabs with the diff of a proposal. */
 function openTabs(uri: vscode.Uri): readonly vscode.Tab[] {
+  return proposalTabs((other) => other.toString() === uri.toString());
+}
+
+function proposalTabs(isWanted: (uri: vscode.Uri) => boolean): readonly vscode.Tab[] {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  return tabs.filter(({ input }) => isProposal(input) && input.modified.toString() === uri.toString());
+  return tabs.filter(({ input }) => isProposal(input) && isWanted(input.modified));
 }

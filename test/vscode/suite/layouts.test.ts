@@ -103,6 +103,25 @@ describe('layouts of a launcher', () => {
     await vscode.commands.executeCommand('terapipe.discardLayout', diff.modified);
   });
 
+  it('have the title of the layout that a diff shows, where another of the file was open', async () => {
+    const document = await open('titles.sh');
+    const titles = (): readonly string[] =>
+      vscode.window.tabGroups.all.flatMap(({ tabs }) =>
+        tabs.filter(({ input }) => input instanceof vscode.TabInputTextDiff).map(({ label }) => label),
+      );
+    await showDiff(document, await slower(document));
+    const [first, ...others] = titles();
+    assert.deepEqual(others, []);
+    const edit = new vscode.WorkspaceEdit();
+    const at = document.positionAt(script.indexOf('NUM_NODES=2') + 10);
+    edit.replace(document.uri, new vscode.Range(at, at.translate(0, 1)), '4');
+    await vscode.workspace.applyEdit(edit);
+    await lensWith(document.uri, / · earlier best /);
+    await lensWith(document.uri, / · best [\d.]+ m?s$/);
+    await showDiff(document, await slower(document));
+    await until('another title', () => (titles().length === 1 && titles()[0] !== first ? true : undefined));
+  });
+
   it('are marked as older than an edit until they are searched again', async () => {
     const document = await open('stale.sh');
     await lensWith(document.uri, / · best [\d.]+ m?s$/);
