@@ -104,6 +104,7 @@ export default tseslint.config(
       // Notes that are printed, not judged.
       'test/vscode/walk.ts',
       'test/vscode/walk-main-job.ts',
+      'test/vscode/walk-newcomer.ts',
       'test/vscode/suite/{activation,profile}.test.ts',
       // A clock handed to what is tested; the age of a file.
       'test/unit/cli/profile*.test.ts',

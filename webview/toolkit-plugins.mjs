@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
  */
 
 /**
- * Replaces a part of one module, and fails where it is not there: a version that the change was not written for.
+ * Replaces a part of one module, and fails where the module has no such part: a version that the change was not written for.
  * @param {RegExp} filter the module
  * @param {RegExp} part
  * @param {string} by

@@ -75,7 +75,7 @@ export const defaults: ResolveDefaults = {
   nodes: null,
   gpusPerNode: null,
   reasons: {
-    gpu: sentence`as nothing names one; --gpu does`,
+    gpu: sentence`no file names a GPU; set it with --gpu`,
     nodes: sentence`set by --nodes`,
     gpusPerNode: sentence`set by --gpus-per-node`,
   },

@@ -40,7 +40,7 @@ export function readCsv(text: string, file: string, columns: string): Csv {
     throw csvError(
       csv,
       'csv-too-large',
-      sentence`The file has over ${formatCount(maximumSize)} characters`,
+      sentence`The file has more than ${formatCount(maximumSize)} characters`,
       sentence`import a smaller table`,
       {
         start: 0,
@@ -71,7 +71,7 @@ export function readCsv(text: string, file: string, columns: string): Csv {
     throw csvError(
       csv,
       'csv-too-large',
-      sentence`The file has over ${formatCount(maximumRows)} rows`,
+      sentence`The file has more than ${formatCount(maximumRows)} rows`,
       sentence`import a smaller table`,
       lineAt(csv, rows.at(-1)?.start ?? 0),
     );

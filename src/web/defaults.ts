@@ -6,5 +6,5 @@ export const defaults: ResolveDefaults = {
   gpu: assumedGpuName,
   nodes: null,
   gpusPerNode: null,
-  reasons: { gpu: sentence`as nothing names one`, nodes: sentence`as nothing names them`, gpusPerNode: sentence`as nothing names them` },
+  reasons: { gpu: sentence`no file names a GPU`, nodes: sentence`no file names them`, gpusPerNode: sentence`no file names them` },
 };

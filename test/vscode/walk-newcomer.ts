@@ -72,7 +72,6 @@ export async function walkNewcomer(
         ({ step: assumed } = await figures(page, 'side'));
         await lensWith(page, / \/ step · \d+ x H100-80GB, batch \d+/).waitFor();
         await nothingMarked(page);
-        await look('newcomer-own');
       },
     },
     {
@@ -96,14 +95,20 @@ export async function walkNewcomer(
         await page.locator('.statusbar-item', { hasText: text }).filter({ hasText: '32 x H100-80GB' }).waitFor();
         await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ m?s per step \([\d.]+ (?:m?s )?to [\d.]+ m?s\)\./);
         await nothingMarked(page);
-        await look('newcomer-number');
       },
     },
   ];
-  await walkSteps(
-    steps.map(({ name, act }) => ({ name: `newcomer: ${name}`, act })),
-    emit,
-    () => failed('newcomer'),
-  );
+  const times: string[] = [];
+  const timed = ({ name, act }: Step, index: number): Step => ({
+    name: `newcomer: ${name}`,
+    act: async () => {
+      const startMs = performance.now();
+      await act();
+      times.push(`${name}, ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
+      await look(`newcomer-${index}`);
+    },
+  });
+  await walkSteps(steps.map(timed), emit, () => failed('newcomer'));
+  emit({ kind: 'note', text: `newcomer: ${times.join('; ')}` });
   await page.close();
 }

@@ -110,7 +110,7 @@ export const profileCases: readonly Case[] = [
       assert.equal(await figureOf(open, 'samples'), String(h100.profile.samples.layer.length));
       assert.equal(await figureOf(open, 'measuring time'), '148 s');
       assert.match(text, /From \d+ tokens on, slices reach 90 % of the best throughput \([\d.,]+K? tokens\/s at \d+ tokens\)/);
-      assert.match(text, /18 of 18 points that the fit never saw are within 2 %/);
+      assert.match(text, /18 of 18 points held out of the fit are within 2 %/);
       await page.getByText('How it was measured').click();
       await page.getByText('570.86.15').waitFor();
       await page.getByRole('button', { name: 'Show file' }).click();

@@ -140,7 +140,7 @@ export const timelineCases: readonly Case[] = [
       assert.match(await inspector(page).innerText(), /^Forward/);
       await lanes(page).press('ArrowRight');
       await inspector(page)
-        .getByText(/^Activations leave for stage 3: [\d.]+ ms, from [\d.]+ ms$/)
+        .getByText(/^Activations copied to stage 3: [\d.]+ ms, from [\d.]+ ms$/)
         .waitFor();
       await page.locator('.timeline-legend').getByRole('button', { name: 'Activation copies' }).click();
       assert.ok((await drawnColors(open, '.lanes')) < drawn, 'copies are still drawn');

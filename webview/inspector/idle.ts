@@ -106,11 +106,11 @@ function meaning(group: Group): string {
     case 'warm-up':
       return t('The first activations have not arrived yet.');
     case 'waiting':
-      return t('Another stage has not finished the activations or gradients that come next.');
+      return t('Another stage has not finished the activations or gradients of the next operation.');
     case 'link':
-      return t('What comes next is done, and is being sent or waits for its turn on the link.');
+      return t('The next input is computed, and is being sent or waits for the link.');
     case 'imbalance':
-      return t('Would vanish if all stages took equally long.');
+      return t('Would vanish if all stages took the same time.');
     case 'drain':
       return t('The stage is done, others are not.');
   }

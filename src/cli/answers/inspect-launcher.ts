@@ -85,7 +85,7 @@ function derivedFrom(facts: Facts, { format }: LauncherFile): Partial<Record<Fac
 
 function describeSource(facts: Facts, name: FactName, launcher: LauncherFile, model: LauncherFile | null): string {
   const source = facts[name]?.source;
-  if (source === undefined) return 'taken when nothing is written, or follows from the others';
+  if (source === undefined) return 'the default, or follows from other settings';
   if (source.kind === 'default') return printable(say(source.reason));
   if (source.kind === 'override') return 'set';
   const { file, range } = source.place;

@@ -27,9 +27,9 @@ export function memoryAnswer({ plan, findings }: Planned, texts: Texts): Answer 
     usedText(stage),
     column.bytes(stage.reservedBytes),
     column.bytes(stage.inUseBytes),
-    `in ${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
+    `${stage.peakOperation}${stage.gpu === undefined ? '' : `, ${stage.gpu}`}`,
   ]);
-  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'GPU memory', ''];
+  const heading = ['stage', 'weights', 'gradients', 'optimizer', 'activations', 'other', 'peak', 'reserved', 'GPU memory', 'peak in'];
   return {
     json: {
       version: 1,

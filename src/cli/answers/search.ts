@@ -9,10 +9,11 @@ import { placed, type Planned, requireRun } from '../../core/export/planned-conf
 import { searchJson } from '../../core/export/search-json';
 import { settingsOfFound, type PlanSettings } from '../../core/export/settings-of-plan';
 import { formatCount, formatDuration, formatDurationRange, formatPercent, plural } from '../../core/format';
-import { isLauncher } from '../../core/launchers/registry';
+import { isEditable } from '../../core/launchers/registry';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
 import { bestOfTies, layoutText, stageLayersText } from '../../core/layout-search/labels';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
+import { sameTime } from '../../core/layout-search/search-problem';
 import { toSearchProblem } from '../../core/layout-search/problem';
 import { toPlanRequest } from '../../core/layout-search/request-of';
 import { optimalityGap, stepParts, type SearchResult } from '../../core/layout-search/result';
@@ -177,7 +178,7 @@ function launchedRow(result: SearchResult): string[][] {
   const against = launchedAgainstBest(result);
   return against === null
     ? []
-    : [['as launched', `${say(layoutText(against.launched.point))}, ${say(against.launched.name)}: ${say(against.title)}`]];
+    : [['as launched', `${say(layoutText(against.launched.point))}, ${say(against.launched.name)}: ${say(against.verdict)}`]];
 }
 
 /** What the search knows of layouts that it did not simulate. */
@@ -187,7 +188,7 @@ function proofText(result: SearchResult): string {
   if (!best.fits) return `none of ${of} fits`;
   const bound = `none of ${of} is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`;
   const tie = bestOfTies(result);
-  return tie === null ? bound : `${bound}; the best is ${say(tie)}`;
+  return tie === null ? bound : `${bound}; of ties within ${formatPercent(sameTime - 1)} the best is ${say(tie)}`;
 }
 
 /** What is judged of the checkpoint that the files load, at the best layout. */
@@ -204,7 +205,7 @@ function runnersUpText({ runnersUp }: SearchResult): string[] {
 /** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null without such files. */
 function exportCommand(line: Line, run: RunConfig['run'], { request }: SearchResult): string | null {
   const { id } = runtimeProfile(request.training);
-  if (isLauncher(run.format)) return nextCommand(line, 'export', { words: ['--search', '--out', bestFolder] });
+  if (isEditable(run.format)) return nextCommand(line, 'export', { words: ['--search', '--out', bestFolder] });
   const isWritten = exportNames.some((name) => name === id && exportFormatNamed(name).into.length > 0);
   return isWritten ? nextCommand(line, 'export', { words: ['--search', '--to', id, '--out', bestFolder] }) : null;
 }

@@ -219,13 +219,16 @@ async function readAsked(file: string, path: string, { name, place }: AskedModel
 }
 
 /** That a launcher leaves the model to another file is nothing wrong with it. */
-function sizesElsewhere({ place, remarks }: LauncherFile, { what }: ExpectedError): ExpectedError {
+function sizesElsewhere({ file, place, remarks }: LauncherFile, { what }: ExpectedError): ExpectedError {
   const remark = remarks.find(({ code }) => code === 'sizes-unknown');
   if (remark !== undefined) return new ExpectedError('model-not-planned', remark.message, remark.remedy, remark.place);
+  const takesComments = !/\.json$/i.test(file);
   return new ExpectedError(
     'model-not-planned',
-    sentence`${what}: this launcher leaves them to another file`,
-    sentence`put the model's config.json next to it, or add the line # terapipe-model: owner/name to it`,
+    sentence`${what} in this file: its launcher reads them from another`,
+    takesComments
+      ? sentence`put the model's config.json next to it, or add the line # terapipe-model: owner/name to it`
+      : sentence`put the model's config.json next to it`,
     place,
   );
 }

@@ -254,7 +254,7 @@ function routerDetails(source: Source, { isGrouped }: ModelContext): LocatedDeta
   const router = own(classRouters, family.configClass) ?? {};
   const ofRouter = <K extends keyof ModelDetails>(name: K): Located<NonNullable<ModelDetails[K]>> | undefined => {
     const value = router[name];
-    return value === undefined ? undefined : byDefault(value, sentence`every model of ${family.configClass} has this`);
+    return value === undefined ? undefined : byDefault(value, sentence`hard-coded in ${family.configClass}`);
   };
   const score = readWord(source, ['scoring_func', 'score_func', 'expert_selection_fn']);
   const method = readWord(source, ['topk_method']);
@@ -290,5 +290,5 @@ function dbrxNormalised({ document }: Source, network: Members): Located<boolean
 /** What every model of the class has. */
 function ofClass<K extends keyof ModelDetails>({ family }: Source, name: K): Located<NonNullable<ModelDetails[K]>> | undefined {
   const value = own(classDetailsAlways, family.configClass)?.[name];
-  return value === undefined ? undefined : byDefault(value, sentence`every model of ${family.configClass} has this`);
+  return value === undefined ? undefined : byDefault(value, sentence`hard-coded in ${family.configClass}`);
 }

@@ -131,7 +131,7 @@ export function completeFamily(
 ): LocatedFields<WrittenModel> {
   const { configClass, keys, defaults, always, stacks } = family;
   const reason =
-    family.assumed === true ? sentence`as in Llama: the model type is not known` : sentence`every ${modelType.value} model has this`;
+    family.assumed === true ? sentence`as in Llama: the model type is not known` : sentence`the same in all ${modelType.value} models`;
   const orDefault = <K extends FamilyField | 'encoderLayers'>(field: K, value: WrittenModel[K]): Located<WrittenModel[K]> => {
     const found: Located<WrittenModel[K]> | undefined = given[field];
     const key = keys[field === 'encoderLayers' ? 'layers' : field]?.[0];

@@ -191,7 +191,7 @@ function slidingWindow(source: Source, { maxPositions }: LocatedFields<WrittenMo
   return { slidingWindow: tokens, slidingWindowActive: from(tokens, used && known && narrower) };
 }
 
-const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, sentence`a list of layer kinds, one a layer`);
+const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, sentence`a list of layer types, one per layer`);
 const defaultCrossLayers = [3, 8, 13, 18, 23, 28, 33, 38];
 
 /** Kind of every layer where they are not all alike, or the config lists them; null otherwise. */

@@ -67,7 +67,7 @@ export function readState(source: Source, model: LocatedFields<WrittenModel>): S
   const chunk = given.chunk.key === undefined ? undefined : readMember(source, written(source, given.chunk.key), size);
   return {
     facts: {
-      stateKind: byDefault(kind, sentence`every ${model.modelType.value} model has this`),
+      stateKind: byDefault(kind, sentence`the same in all ${model.modelType.value} models`),
       ...(kind === 'mamba' ? { stateHeads: heads } : { stateHeads: heads, stateHeadDim: headDim, stateGroups: groups }),
       stateDim,
       ...(stepRank === undefined ? {} : { stateStepRank: stepRank }),
@@ -95,7 +95,7 @@ function written({ members }: Source, key: string) {
   return member?.value.type === 'null' ? undefined : member;
 }
 
-const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, sentence`a list of layer kinds, one a layer`);
+const kindNames = list(v.pipe(v.string(), v.maxLength(64)), 1, 10_000, sentence`a list of layer types, one per layer`);
 const layerIndices = list(v.pipe(v.number(), v.integer(), v.minValue(0)), 0, 10_000, sentence`a list of layer indices`);
 const patternRule: Rule<string> = {
   schema: v.pipe(v.string(), v.regex(/^[ME*-]+$/), v.maxLength(10_000)),

@@ -119,7 +119,7 @@ function readSamples(csv: Csv, columns: Partial<Readonly<Record<Column, number>>
       throw csvError(
         csv,
         'csv-too-large',
-        sentence`The file has over ${formatCount(mostSamples)} different slices`,
+        sentence`The file has more than ${formatCount(mostSamples)} different slices`,
         sentence`import a smaller table`,
         cellRange(csv, i + 1, 0),
       );

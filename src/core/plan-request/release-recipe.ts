@@ -87,7 +87,7 @@ export function releaseRecipe(
           gradAccumulationFp32: false,
         };
   const reason =
-    release === null ? sentence`experts lie on several nodes` : sentence`as the recipes of Megatron-Bridge ${runtimeVersion ?? ''} set it`;
+    release === null ? sentence`experts span several nodes` : sentence`as the recipes of Megatron-Bridge ${runtimeVersion ?? ''} set it`;
   const open = Object.entries(usual).filter(
     ([key]) => given[key as keyof typeof given] === undefined && !(key === 'recomputeModules' && given.recompute),
   );

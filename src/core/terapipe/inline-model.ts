@@ -3,9 +3,9 @@ import { configError } from '../errors';
 import { completeFamily, familyOfModel, hiddenOverHeads } from '../huggingface/families';
 import type { LocatedPartial } from '../run/given';
 import type { WrittenModel } from '../run/written-model';
-import { sentence } from '../sentence';
+import { listOf, sentence } from '../sentence';
 
-const required = ['layers', 'hidden', 'heads'] as const;
+const required = { layers: sentence`layers`, hidden: sentence`hidden size`, heads: sentence`attention heads` } as const;
 
 /**
  * Fills a model given by numbers. A gated MLP makes it a Llama-like model (RMSNorm, rotary positions, no biases), otherwise it is a
@@ -15,10 +15,10 @@ const required = ['layers', 'hidden', 'heads'] as const;
 export function completeInline(given: LocatedPartial<WrittenModel>, place: Place | undefined): LocatedFields<WrittenModel> {
   const { layers, hidden, heads } = given;
   if (layers === undefined || hidden === undefined || heads === undefined) {
-    const missing = required.filter((key) => given[key] === undefined);
+    const missing = (Object.keys(required) as (keyof typeof required)[]).filter((key) => given[key] === undefined);
     throw configError(
       'config-model-incomplete',
-      sentence`The model has no ${missing.join(', ')}`,
+      sentence`The model has no ${listOf(missing.map((key) => required[key]))}`,
       sentence`add ${missing.join(', ')}, or name a config.json`,
       place,
     );

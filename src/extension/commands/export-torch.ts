@@ -53,8 +53,8 @@ export async function writeRun(folder: vscode.Uri, files: ReadonlyMap<string, st
     const replace = vscode.l10n.t('Replace');
     const question =
       more.length === 0
-        ? vscode.l10n.t('{0} has {1} already.', uriBaseName(folder), first)
-        : vscode.l10n.t('{0} has {1} and {2} more of these files already.', uriBaseName(folder), first, more.length);
+        ? vscode.l10n.t('{0} already has {1}.', uriBaseName(folder), first)
+        : vscode.l10n.t('{0} already has {1} and {2} more of these files.', uriBaseName(folder), first, more.length);
     if ((await showWarningMessage(question, replace)) !== replace) throw new CancelledError();
   }
   await writeFolder(folder.fsPath, all, true);

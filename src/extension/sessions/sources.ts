@@ -25,7 +25,7 @@ export async function readText(file: string): Promise<string> {
     const most = `${formatCount(maximumDrawnSize)} characters`;
     throw configError(
       'config-too-large',
-      sentence`${name} has over ${most}, more than are read in the editor`,
+      sentence`${name} has more than ${most}, the most that the editor reads`,
       sentence`check it on the terminal`,
       place,
     );

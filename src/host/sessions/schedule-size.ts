@@ -19,7 +19,7 @@ export function tooLargeToDraw(text: string, file: string): Finding | null {
         ? `${formatCount(maximumDrawnCells)} cells`
         : null;
   if (what === null) return null;
-  const message = sentence`The file has over ${what}, more than are drawn in the editor`;
+  const message = sentence`The file has more than ${what}, the most that the editor draws`;
   return toCsvFinding(problemOfFile(text, 'too-large', message, sentence`check it on the terminal, or write a shorter schedule`), file);
 }
 

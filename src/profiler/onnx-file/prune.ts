@@ -53,7 +53,7 @@ export async function pruneModel(source: ByteSource, file: string, signal?: Canc
       throw onnxError(
         'onnx-too-large',
         file,
-        sentence`has over ${mostMessages} nodes, attributes and tensors`,
+        sentence`has more than ${mostMessages} nodes, attributes and tensors`,
         sentence`export the model without unrolled loops`,
       );
     if (frames.length >= deepest) throw syntaxError(file, cursor.position(), 'graphs are nested too deeply');
@@ -133,7 +133,7 @@ function createCopy(file: string): Copy {
       throw onnxError(
         'onnx-too-large',
         file,
-        sentence`has over ${mostBytes / 2 ** 20} MiB of names, nodes and shapes`,
+        sentence`has more than ${mostBytes / 2 ** 20} MiB of names, nodes and shapes`,
         sentence`name the .onnx file of a single model`,
       );
     if (length + count <= buffer.length) return;

@@ -85,7 +85,7 @@ describe('terapipe export', () => {
     assert.match(out, /--tensor-model-parallel-size 2\n {2}--pipeline-model-parallel-size 4\n/);
     assert.match(
       err,
-      /^warning: not written: token slices \(TeraPipe\): .* this file runs interleaved 1F1B in its place, .* per step where the plan takes /,
+      /^warning: not written: token slices \(TeraPipe\): .* this file runs interleaved 1F1B instead, .* per step, the plan /,
     );
   });
 

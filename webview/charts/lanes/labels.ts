@@ -123,11 +123,11 @@ export function copyTexts(operations: Operations, { stage, chunk, unitIndex }: O
       const [length, start] = [timeText(operations, endMs - startMs), momentText(operations, startMs, endMs - startMs)];
       if (other === null)
         return isBack
-          ? t('Activations come back from the host: {0}, from {1}', length, start)
-          : t('Activations leave for the host: {0}, from {1}', length, start);
+          ? t('Activations copied back from the host: {0}, from {1}', length, start)
+          : t('Activations copied to the host: {0}, from {1}', length, start);
       return isBack
-        ? t('Activations come back from stage {0}: {1}, from {2}', other, length, start)
-        : t('Activations leave for stage {0}: {1}, from {2}', other, length, start);
+        ? t('Activations copied back from stage {0}: {1}, from {2}', other, length, start)
+        : t('Activations copied to stage {0}: {1}, from {2}', other, length, start);
     });
 }
 

@@ -103,8 +103,8 @@ function gainText(balances: readonly BalanceChoice[]): string {
     undefined,
   );
   if (best === undefined) return t('No partition fits GPU memory.');
-  if (greedy === undefined) return t("PipeTransformer's greedy cut does not fit the memory of the GPUs.");
+  if (greedy === undefined) return t("PipeTransformer's greedy partition does not fit GPU memory.");
   const share = 1 - best.pipelineMs / greedy.pipelineMs;
-  if (share < 0.005) return t('The greedy cut is as fast as the exact ones.');
-  return t('{0} takes {1} % less pipeline time than the greedy cut.', balanceName(best.name), formatNumber(100 * share));
+  if (share < 0.005) return t('The greedy partition is as fast as the exact ones.');
+  return t('{0} takes {1} % less pipeline time than the greedy partition.', balanceName(best.name), formatNumber(100 * share));
 }

@@ -61,7 +61,7 @@ export function makeFourCharts(store: Store, props: ChartsProps): Charts {
     t('Compared'),
     makeChart({
       className: 'profile-ratio',
-      label: () => `${t('Time over that of the other profile against the tokens of a slice.')} ${t('Arrow keys move between points.')}`,
+      label: () => `${t('Time relative to the other profile, by tokens of a slice.')} ${t('Arrow keys move between points.')}`,
       selected: () => ratioSelected,
       pick: (dot) => {
         ratioSelected = dot?.id ?? null;

@@ -44,7 +44,7 @@ export function errorSentence(points: readonly Point[], goalPercent: number): st
   const within = points.filter(({ errorPercent }) => Math.abs(errorPercent ?? 0) <= goalPercent).length;
   const goal = unbroken(percentText(goalPercent));
   return points.some(({ sample }) => sample.holdOut)
-    ? t('{0} of {1} points that the fit never saw are within {2}.', formatCount(within), formatCount(points.length), goal)
+    ? t('{0} of {1} points held out of the fit are within {2}.', formatCount(within), formatCount(points.length), goal)
     : t(
         'No slice was kept out of the fit: these are its residuals, {0} of {1} within {2}.',
         formatCount(within),
@@ -56,7 +56,7 @@ export function errorSentence(points: readonly Point[], goalPercent: number): st
 /** What the figures were judged on. */
 export function methodSentence({ method, cells }: FitError): string {
   return method === 'hold-out'
-    ? t('On {0} that the fit never saw', plural(cells, t('slice'), t('slices')))
+    ? t('On {0} held out of the fit', plural(cells, t('slice'), t('slices')))
     : t('By leaving each of {0} out in turn', plural(cells, t('slice'), t('slices')));
 }
 

@@ -107,7 +107,7 @@ export function replacedBy(chosen: Candidate, instead: Candidate, why: Sentence)
   const apart = slowdownText(instead.iterationMs / chosen.iterationMs - 1);
   return {
     what: sentence`the plan's ${chosen.name}`,
-    reason: sentence`${why}; this file runs ${instead.name} in its place, ${now} per step where the plan takes ${before} (${apart})`,
+    reason: sentence`${why}; this file runs ${instead.name} instead, ${now} per step, the plan ${before} (${apart})`,
   };
 }
 

@@ -153,7 +153,7 @@ function t5(document: YamlDocument, reader: KeyReader): LauncherFile {
 
 /** What `GPT2LMHeadModelConfig` has without a key. */
 function decoder(reader: KeyReader, section: string, { heads }: Facts): Facts {
-  const reason = sentence`the Model Zoo has it without a key`;
+  const reason = sentence`hard-coded in the Model Zoo`;
   const isMultiQuery = reader.one(`${section}.attention_module`, word)?.value === 'multiquery_attention';
   const inner = reader.one(`${section}.attention_inner_dim`, sizeUnlessOpen);
   const width = inner === undefined ? Number.NaN : inner.value / (heads?.value ?? 12);

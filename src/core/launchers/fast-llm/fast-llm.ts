@@ -155,7 +155,7 @@ function packedTokens(reader: KeyReader, { sequenceLength, microBatch }: Facts):
   };
 }
 
-const reason = sentence`Fast-LLM has it without a key`;
+const reason = sentence`hard-coded in Fast-LLM`;
 
 /** What `DecoderBlockConfig`, `AttentionConfig` and `MLPConfig` have without a key. */
 function blockDefaults(reader: KeyReader, { norm }: Facts): Facts {

@@ -148,7 +148,7 @@ function notPlanned(reader: KeyReader): readonly string[] {
 }
 
 function classFacts(type: string, made: ModelClass, reader: KeyReader): Facts {
-  const reason = sentence`levanter's ${type} has it without a key`;
+  const reason = sentence`hard-coded in levanter's ${type}`;
   const isGpt = type === 'gpt2';
   const hidden = reader.one('model.hidden_dim', count(1))?.value ?? made.hidden;
   const scale = reader.one('model.mlp_scale', count(1))?.value ?? 4;

@@ -130,7 +130,7 @@ function defaults(isSharded: boolean): Facts {
 
 /** What `MPTConfig` has without a key. */
 function mpt(reader: KeyReader, { hidden, ffn }: Facts): Facts {
-  const reason = sentence`MPTConfig has it without a key`;
+  const reason = sentence`hard-coded in MPTConfig`;
   const isRotary = reader.one('model.attn_config.rope', on(true))?.value === true;
   const hasNoPositions = reader.one('model.attn_config.alibi', on(true))?.value === true || reader.one('model.learned_pos_emb', on(true))?.value === false; // prettier-ignore
   const width = hidden?.value ?? 2048;

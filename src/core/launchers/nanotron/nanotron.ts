@@ -79,7 +79,7 @@ export function readNanotron(file: string, text: string): LauncherFile {
 }
 
 function nanotronDefaults({ heads, recomputeGranularity }: Facts): Facts {
-  const reason = sentence`nanotron's Llama has it`;
+  const reason = sentence`hard-coded in nanotron's Llama`;
   const byLayer = sentence`nanotron recomputes layer by layer`;
   return {
     context: byDefault(1, sentence`nanotron default: context_parallel_size 1`),

@@ -49,7 +49,7 @@ function headWidth({ flavor, heads }: Facts): Pick<Facts, 'headDim'> {
   return heads === undefined || width < 1 || !Number.isInteger(width) ? {} : { headDim: byDefault(width, reason) };
 }
 
-const reason = sentence`picotron's Llama has it`;
+const reason = sentence`hard-coded in picotron's Llama`;
 
 /** What `model.py` builds whatever the model of the hub has. Ranks of a replica are next to each other, its stages too. */
 const codeFacts: Facts = {
@@ -59,5 +59,5 @@ const codeFacts: Facts = {
   bias: byDefault(false, reason),
   qkvBias: byDefault(false, reason),
   tiedEmbeddings: byDefault(false, reason),
-  stagesBeforeReplicas: byDefault(true, sentence`picotron's grid of processes`),
+  stagesBeforeReplicas: byDefault(true, sentence`picotron's process grid`),
 };

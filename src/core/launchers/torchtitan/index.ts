@@ -36,7 +36,7 @@ const shared: Pick<Launcher, 'traits' | 'capabilities' | 'modelNamed'> = {
         code: 'tied-with-pp',
         atLeast: { pipeline: 2 },
         model: 'tiedEmbeddings',
-        why: sentence`TorchTitan has the embedding on the first stage and the head on the last`,
+        why: sentence`TorchTitan puts the embedding on the first stage and the output layer on the last`,
         source: 'pytorch/torchtitan at b5bcd76c, torchtitan/models/common/decoder.py 168',
       },
     ],

@@ -42,7 +42,7 @@ const leftover: Rule<number> = {
     v.check((value) => value === -1 || (value >= 1 && value <= 1_000_000)),
   ),
   type: 'number',
-  expects: sentence`-1 (all GPUs left) or a whole number from 1 to 1,000,000`,
+  expects: sentence`-1 (all remaining GPUs) or a whole number from 1 to 1,000,000`,
 };
 const size: Rule<number> = {
   schema: v.pipe(

@@ -128,8 +128,8 @@ function middleLayers({ facts, format }: ConfigView): Issue | null {
   const remedies = [...(near.length > 0 ? [sentence`use ${listedStages(near)}`] : []), ...share];
   return {
     at: [...ends, 'pipeline'],
-    message: sentence`${many(Math.max(0, middle), 'layer')} between the end stages are not divisible by ${many(Math.max(0, between), 'middle stage')}`,
-    remedy: remedies.length > 0 ? either(remedies) : sentence`give the end stages fewer layers`,
+    message: sentence`${many(Math.max(0, middle), 'layer')} between the first and the last stage are not divisible by ${many(Math.max(0, between), 'middle stage')}`,
+    remedy: remedies.length > 0 ? either(remedies) : sentence`give the first and the last stage fewer layers`,
     changes: [
       ...(shares === null ? [] : [ends.map((name, index) => ({ name, value: shares[index] ?? shares[0] ?? 1 }))]),
       ...setTo('pipeline', near),

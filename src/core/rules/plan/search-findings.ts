@@ -41,7 +41,7 @@ const causes: Readonly<Record<StepPart, readonly string[]>> = {
  */
 export function searchFindings(run: Run, launched: FoundPlan | null, { best, request, cost }: SearchResult): Finding[] {
   if (launched?.fits !== true || !best.fits) return [];
-  const remedy = sentence`apply that layout, with ${best.name}: ${formatDuration(best.iterationMs)} a step`;
+  const remedy = sentence`apply that layout with ${best.name}: ${formatDuration(best.iterationMs)} per step`;
   const ratio = launched.iterationMs / best.iterationMs;
   if (ratio <= 1 + cost.errorPercent / 100) return [];
   const slower = ratio < 1.1 ? sentence`${formatPercent(ratio - 1)} slower` : sentence`${formatNumber(ratio)}x slower`;

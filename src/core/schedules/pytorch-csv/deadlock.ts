@@ -104,7 +104,7 @@ function tooEarly(table: LocatedTable, row: number, needed: number): CsvProblem 
         table,
         row,
         'order',
-        sentence`${early} overlaps a backward with the forward it needs`,
+        sentence`${early} overlaps a backward with the forward that it depends on`,
         sentence`run them one after the other`,
       )
     : problemAt(

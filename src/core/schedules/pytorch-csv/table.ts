@@ -23,9 +23,9 @@ interface ReadTable {
  * length (PyTorch reads them with Python's csv module). Lines end in LF, CRLF or CR; spaces and quotes around an action do not count.
  */
 export function readTable(text: string): ReadTable {
-  if (text.length > maximumSize) return refused(text, sentence`The file has over ${formatCount(maximumSize)} characters`);
+  if (text.length > maximumSize) return refused(text, sentence`The file has more than ${formatCount(maximumSize)} characters`);
   const capacity = countSeparators(text) + 1;
-  if (capacity > maximumActions) return refused(text, sentence`The file has over ${formatCount(maximumActions)} cells`);
+  if (capacity > maximumActions) return refused(text, sentence`The file has more than ${formatCount(maximumActions)} cells`);
   const rows = createColumns(capacity);
   const problems: CsvProblem[] = [];
   let firstIdle: CsvProblem | null = null;
@@ -38,7 +38,7 @@ export function readTable(text: string): ReadTable {
   };
   let line = 0;
   for (let start = 0; start < text.length; line++) {
-    if (line === maximumRanks) return refused(text, sentence`The file has over ${formatCount(maximumRanks)} rows`);
+    if (line === maximumRanks) return refused(text, sentence`The file has more than ${formatCount(maximumRanks)} rows`);
     let isEmpty = true;
     let from = start;
     let end = separatorAt(text, from);

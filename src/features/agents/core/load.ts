@@ -16,7 +16,7 @@ export const usualDefaults: ResolveDefaults = {
   nodes: null,
   gpusPerNode: null,
   reasons: {
-    gpu: sentence`as nothing names one; "gpu" does`,
+    gpu: sentence`no file names a GPU; set it with "gpu"`,
     nodes: sentence`set by "nodes"`,
     gpusPerNode: sentence`set by "cluster.gpusPerNode"`,
   },

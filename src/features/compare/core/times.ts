@@ -63,7 +63,7 @@ export function readTimes(text: string, file: string): MeasuredTimes {
   const format = detectTimesFormat(text);
   const times = format === 'json' ? fromJson(text, file) : format === 'log' ? fromLog(text, file) : fromCsv(text, file);
   if (times.stepsMs.length > maximumSteps || times.stages.length > maximumStages)
-    throw traceError('times-too-many', file, sentence`The file has over ${formatCount(maximumSteps)} times`, sentence`give fewer: the median of a hundred steps is enough`); // prettier-ignore
+    throw traceError('times-too-many', file, sentence`The file has more than ${formatCount(maximumSteps)} times`, sentence`give fewer: the median of a hundred steps is enough`); // prettier-ignore
   if (times.stepsMs.length === 0 && times.stages.length === 0) throw noTimes(file);
   return times;
 }
@@ -92,7 +92,7 @@ function fromJson(text: string, file: string): MeasuredTimes {
   }
   const steps = Array.isArray(value) ? value : isRecord(value) ? (value['stepsMs'] ?? value['iterationMs'] ?? []) : [];
   const stages = isRecord(value) ? (value['stages'] ?? []) : [];
-  if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, sentence`stepsMs and stages are not lists`, sentence`make lists of them`); // prettier-ignore
+  if (!Array.isArray(steps) || !Array.isArray(stages)) throw traceError('times-syntax', file, sentence`stepsMs and stages are not lists`, sentence`write them as lists`); // prettier-ignore
   const time = (ms: unknown): number => {
     if (typeof ms === 'number' && Number.isFinite(ms) && ms > 0) return ms;
     throw traceError(

@@ -2,6 +2,7 @@ import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, 
 import { layoutText } from '../../../core/layout-search/labels';
 import { memoryVerdict, verdictText } from '../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../core/planner/plan';
+import { scheduleLabel, scheduleOn } from '../../../core/schedules/on-layout';
 import { say } from '../../../core/sentence';
 import { printable } from '../../../core/text';
 import { relativeChange, type ConfigChange, type ConfigState } from '../core/change';
@@ -30,7 +31,7 @@ export function figures(state: ConfigState | null) {
     sequenceLength: request.training.sequenceLength,
     gpu: request.cluster.gpu.name,
     layout: say(layoutText(request)),
-    schedule: chosen.schedule,
+    schedule: scheduleLabel(scheduleOn(chosen.schedule, request.layout)),
   };
 }
 
@@ -83,12 +84,13 @@ const ownRow = /^(microBatches|slices|chunksPerStage|schedule|layout\..*|trainin
 export function causeRows({ comparison, convergence }: ConfigChange, most: number): (readonly [string, string])[] {
   const sizes = convergence.map(({ size }) => `training.${size}`);
   const causes = comparison?.requestDiff.filter(({ key }) => !ownRow.test(key) && !sizes.includes(key)) ?? [];
-  const shown = causes.slice(0, most).map(({ key, a, b }) => [key, `${shortened(a)} -> ${shortened(b)}`] as const);
+  const shown = causes.slice(0, most).map(({ key, a, b }) => [key, `${valueText(a)} -> ${valueText(b)}`] as const);
   return causes.length > most ? [...shown, ['', `${plural(causes.length - most, 'more setting')}: --all lists them`]] : shown;
 }
 
 /** A value of a setting, which may be a list of a thousand layers. */
-function shortened(value: string): string {
+function valueText(value: string): string {
+  if (/^\d{1,15}$/.test(value)) return formatCount(Number(value));
   return printable(value.length > longestValue ? `${value.slice(0, longestValue)}…` : value);
 }
 
@@ -112,7 +114,10 @@ function speedRows({ comparison }: ConfigChange): (readonly [string, string])[] 
   if (a.tokensPerStep === b.tokensPerStep)
     return [['step', `${formatDuration(a.iterationMs)} -> ${formatDuration(b.iterationMs)}: ${words}`]];
   return [
-    ['step', `${formatDuration(a.iterationMs)} -> ${formatDuration(b.iterationMs)}, of other tokens`],
+    [
+      'step',
+      `${formatDuration(a.iterationMs)} -> ${formatDuration(b.iterationMs)}, of ${formatCount(a.tokensPerStep)} -> ${formatCount(b.tokensPerStep)} tokens`,
+    ],
     ['tokens/s', `${formatRate(a.tokensPerSecond)} -> ${formatRate(b.tokensPerSecond)}: ${words}`],
   ];
 }

@@ -221,7 +221,7 @@ function joinedLines(text: string): string {
 type Add = ReturnType<typeof collector>['add'];
 
 function addEpoch(document: JsonDocument, row: Node, epoch: number, add: Add): void {
-  if (row.type !== 'array') throw notA(document, row, sentence`list of norms, one a layer`);
+  if (row.type !== 'array') throw notA(document, row, sentence`list of norms, one per layer`);
   (row.children ?? []).forEach((cell, layer) => {
     if (cell.type !== 'null') add(epoch, layer, normIn(document, cell), nodePlace(document, row).range);
   });

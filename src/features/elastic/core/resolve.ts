@@ -175,7 +175,7 @@ function resolveElasticModel(run: Run, classes: number | undefined): ElasticMode
   if (spec.layers > mostLayers)
     throw new ExpectedError(
       'elastic-model',
-      sentence`The model has over ${formatCount(mostLayers)} layers`,
+      sentence`The model has more than ${formatCount(mostLayers)} layers`,
       sentence`plan a model of fewer layers`,
       run.place,
     );

@@ -254,7 +254,7 @@ class Unpickler {
 
   /** Indices follow each other, so that a large one takes no memory. */
   private put(index: number, place: number): boolean {
-    if (index > this.memo.length) throw this.syntax(place, sentence`memo ${index} comes after ${this.memo.length}`);
+    if (index > this.memo.length) throw this.syntax(place, sentence`memo index ${index} follows ${this.memo.length} entries`);
     this.memo[index] = this.top(place);
     return true;
   }
@@ -314,7 +314,7 @@ class Unpickler {
 
   private tooLarge(place: number): ExpectedError {
     const remedy = sentence`record less: _record_memory_history(max_entries=100000, stacks="python")`;
-    return this.error('snapshot-too-large', place, sentence`it has over ${formatCount(mostValues)} values`, remedy);
+    return this.error('snapshot-too-large', place, sentence`it has more than ${formatCount(mostValues)} values`, remedy);
   }
 
   private error(code: string, place: number, what: Sentence, remedy: Sentence): ExpectedError {

@@ -99,7 +99,7 @@ describe('the run of a launcher', () => {
   it('shows what is missing when the sizes are nowhere', () => {
     assert.throws(() => runOfLauncher(launcher({ tensor: 2, layers: 4 }), 'train', null), {
       code: 'config-model-incomplete',
-      message: /hidden, heads/,
+      message: /hidden size, attention heads/,
     });
   });
 

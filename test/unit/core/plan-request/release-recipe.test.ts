@@ -104,7 +104,7 @@ describe('the cut of DeepSeek-V3 and Kimi K2', () => {
   });
 });
 
-describe('experts that lie on several nodes', () => {
+describe('experts that span several nodes', () => {
   const layout = { tensor: 2, pipeline: 8, data: 16, expert: 32, virtualStages: 2 };
   const run = { cluster: { gpu: 'H100-80GB', nodes: 32 }, training: { ...mxfp8, microBatch: 1 }, layout, schedule: 'Interleaved1F1B' };
 

@@ -37,7 +37,7 @@ const table: readonly Row[] = [
     '36 layers are not divisible by 8 pipeline stages', 'use 9 or 6 stages, or give the first stage 3, the last 3 and each of the 6 between 5 layers',
     ['Set --pipeline to 9', 'Set --pipeline to 6']],
   ['pp-uneven-middle', 'nemo', 'firstStageLayers', { layers: 26, pipeline: 6, firstStageLayers: 2, lastStageLayers: 3 }, { firstStageLayers: 3 },
-    '21 layers between the end stages are not divisible by 4 middle stages', 'use 5 or 9 stages, or give the first and the last stage 3 and 3',
+    '21 layers between the first and the last stage are not divisible by 4 middle stages', 'use 5 or 9 stages, or give the first and the last stage 3 and 3',
     ['Set --firstStageLayers to 3 and --lastStageLayers to 3', 'Set --pipeline to 5', 'Set --pipeline to 9']],
   ['width-tensor', 'megatron-shell', 'tensor', { heads: 32, ffn: 5004, tensor: 8 }, { ffn: 5008 },
     'A feed-forward width of 5,004 is not divisible by a tensor size of 8', 'use a tensor size of 4', ['Set --tensor to 4']],

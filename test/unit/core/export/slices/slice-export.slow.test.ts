@@ -189,7 +189,7 @@ describe('slices in files of runtimes', () => {
     const reason = gaps.find(({ what }) => toText(what) === `the plan's ${toText(chosenCandidate(plan).name)}`)?.reason ?? '';
     assert.match(
       toText(reason),
-      /^sail-sg\/zero-bubble cuts sequences into equal slices; this file runs Seq1F1B, \d+ equal slices in its place, .* per step where the plan takes .* (?:slower|faster)\)$/,
+      /^sail-sg\/zero-bubble cuts sequences into equal slices; this file runs Seq1F1B, \d+ equal slices instead, .* per step, the plan .* (?:slower|faster)\)$/,
     );
     for (const other of [2, 4, 8]) {
       const equal = chosenCandidate(asked(Array.from({ length: other }, () => 4096 / other)));

@@ -166,7 +166,7 @@ describe('a schedule that cannot run', () => {
     ]);
     assert.deepEqual(problemsOf('0F0,0W0,0I0'), ['order 0.1 "0W0": 0W0 comes before 0I0, which it needs, in the same row']);
     assert.deepEqual(problemsOf('(0F0;0B0)OVERLAP_F_B'), [
-      'order 0.0 "0F0;0B0": (0F0;0B0)OVERLAP_F_B overlaps a backward with the forward it needs',
+      'order 0.0 "0F0;0B0": (0F0;0B0)OVERLAP_F_B overlaps a backward with the forward that it depends on',
     ]);
   });
 
