@@ -45,6 +45,8 @@ export function createResolver(root: YamlMap): Resolver {
     const inner = text.slice(2, -1).trim();
     const call = /^([A-Za-z_][\w.]*):(.*)$/s.exec(inner);
     if (call !== null) {
+      // it reads a text as a value, and refuses what is one
+      if (call[1] === 'oc.decode' && !(call[2] ?? '').startsWith('${')) return unknown;
       const args = splitArguments(call[2] ?? '').map((argument) => resolveArgument(argument, parents, depth));
       return args.find(({ kind }) => kind === 'cycle') ?? apply(call[1] ?? '', args);
     }
@@ -120,6 +122,8 @@ const arithmetic: Readonly<Record<string, (left: number, right: number) => numbe
   divide: (left, right) => left / right,
   divide_ceil: (left, right) => Math.ceil(left / right),
   divide_floor: (left, right) => Math.floor(left / right),
+  ceil_div: (left, right) => Math.ceil(left / right),
+  floor_div: (left, right) => Math.floor(left / right),
   add: (left, right) => left + right,
   sum: (left, right) => left + right,
   subtract: (left, right) => left - right,
@@ -131,6 +135,7 @@ function apply(name: string, args: readonly Resolution[]): Resolution {
   const values = args.map((argument) => (argument.kind === 'value' ? argument.value : undefined));
   const [left, right] = values;
   if (name === 'oc.env') return values.length === 2 && right !== undefined ? known(right) : unknown;
+  if (name === 'oc.decode') return values.length === 1 && left !== undefined ? known(left) : unknown;
   if (name === 'int') return typeof left === 'number' && Number.isFinite(left) ? known(Math.trunc(left)) : unknown;
   const operation = own(arithmetic, name);
   if (operation === undefined || values.length !== 2 || typeof left !== 'number' || typeof right !== 'number') return unknown;

@@ -12,6 +12,7 @@ import { worldSize } from '../counts';
 import { flagFact, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { anyOf } from '../tables/reads';
 import { factsOfTable, lenient, row, rows, tableReads, type FlagTable } from '../tables/table';
+import { benchmarkAdapters, isLoraBenchmark } from './lora';
 import { isMlperfConfig } from './recognise';
 
 /** `null` and 0 leave a size to the program. */
@@ -101,7 +102,7 @@ function benchmarkModel({ file, text }: Layer, flags: ReadonlyMap<string, Locate
   const folder = file.replaceAll('\\', '/');
   const sourced = /^[^#\n]*\bconfig_common_(8b|405b)\.sh/m.exec(text)?.[1] ?? /llama31?_(8b|405b)\//.exec(folder)?.[1];
   const size = /^(?:8b|70b|405b)$/i.test(given) ? given.toUpperCase() : sourced?.toUpperCase();
-  const isLora = flags.has(loraSign) || folder.includes('llama2_70b_lora');
+  const isLora = flags.has(loraSign) || isLoraBenchmark(folder);
   const value = isLora ? loraModel : size === undefined ? undefined : `meta-llama/Llama-3.1-${size}`;
   if (value === undefined) return {};
   const place = flag === undefined ? fileStart(file) : placeOfValue(flag);
@@ -141,14 +142,7 @@ function wholeBatch(facts: Facts, flags: ReadonlyMap<string, LocatedFlag>): Pick
 function lora(model: Fact<string> | undefined, flags: ReadonlyMap<string, LocatedFlag>): GivenAdapters {
   const rank = flagFact(flags.get(loraRank), count(1));
   const place = model?.source.kind === 'file' ? model.source.place : fileStart('');
-  const defaults = {
-    rank: 16,
-    targets: ['linear_qkv', 'linear_proj'],
-    dropout: 0.1,
-    ofCore: true,
-    reason: sentence`as the benchmark's rules say`,
-  };
-  return { place, name: 'lora', ...(rank && { rank }), defaults };
+  return { place, name: 'lora', ...(rank && { rank }), defaults: benchmarkAdapters };
 }
 
 /**

@@ -2,7 +2,8 @@ import { byDefault } from '../../domain/located';
 import { without } from '../../records';
 import { sectionSettings } from '../tables/adapters';
 import type { Composition } from '../composition';
-import type { Layer } from '../../languages/layers';
+import { ownLayer, type Layer } from '../../languages/layers';
+import { fileStart } from '../../languages/json/document';
 import { bytesOfType } from '../tables/optimizer-facts';
 import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import type { Facts, LauncherFile, Purpose } from '../../run/facts';
@@ -15,6 +16,7 @@ import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { anyOf, devices, word } from '../tables/reads';
 import { createResolver } from '../../languages/yaml/references';
+import { benchmarkAdapters, isLoraBenchmark } from '../mlperf/lora';
 import { readDefaultsList, withDefaults } from './hydra';
 import { entryAt, parseYaml, mergedDocument, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
 import { sentence } from '../../sentence';
@@ -118,17 +120,28 @@ function parsed({ file, text }: Layer): YamlDocument {
 
 function readLayers(layers: readonly Layer[]): LauncherFile {
   const document = mergedDocument(withDefaults(layers, parsed));
+  const { file } = ownLayer(layers);
   const reader = createKeyReader(document, createResolver(document.root));
   const given = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
   const shared = sharedExperts(given);
   const checkpoints = checkpointFacts(reader, given);
-  const facts = { ...given, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given), ...checkpoints };
+  const model = benchmarkModel(file, given);
+  const facts = { ...given, ...model, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given), ...checkpoints };
   const purpose = purposeIn(document);
   return {
     ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),
     ...(purpose && { purpose }),
-    ...readNemoAdapters(reader),
+    ...readNemoAdapters(reader, model.flavor),
   };
+}
+
+/**
+ * The model of a submission to MLPerf's benchmark of LoRA, whose file takes the sizes from its checkpoint
+ * (`megatron_gpt_peft_tuning_config.yaml`).
+ */
+function benchmarkModel(file: string, { hidden, flavor }: Facts): Pick<Facts, 'flavor'> {
+  if (hidden !== undefined || flavor !== undefined || !isLoraBenchmark(file)) return {};
+  return { flavor: { value: 'llama2_70b', source: { kind: 'file', place: fileStart(file), key: 'config' }, name: 'config' } };
 }
 
 /** NeMo-Framework-Launcher names the results of what a file does in its section `run`: a stage that trains none of these. */
@@ -187,9 +200,11 @@ function withoutLoneLayers(facts: Facts): Facts {
   return recomputeGranularity === undefined && recomputeMethod === undefined ? without(facts, 'recomputeLayers') : facts;
 }
 
-/** Adapters of NeMo's parameter-efficient fine-tuning. */
-function readNemoAdapters(reader: KeyReader): Pick<LauncherFile, 'adapters'> {
+/** Adapters of NeMo's parameter-efficient fine-tuning, or those of a benchmark by its model. */
+function readNemoAdapters(reader: KeyReader, benchmark: Facts['flavor']): Pick<LauncherFile, 'adapters'> {
   const scheme = reader.one('model.peft.peft_scheme', word);
+  if (scheme === undefined && benchmark?.source.kind === 'file')
+    return { adapters: { place: benchmark.source.place, name: 'lora', defaults: benchmarkAdapters } };
   if (scheme?.source.kind !== 'file' || /^(?:none|null|sft)$/i.test(scheme.value)) return {};
   const isLora = /^lora$/i.test(scheme.value);
   const written = sectionSettings((name, read) => reader.one(`model.peft.lora_tuning.${name}`, read));

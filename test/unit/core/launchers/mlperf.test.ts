@@ -103,3 +103,24 @@ describe('a config_*.sh of MLPerf Training', () => {
     assert.equal(recogniseConfig('config_common.sh', fixture('config_common.sh')), null);
   });
 });
+
+/** After conf/megatron_gpt_peft_tuning_config.yaml of NVIDIA's v5.1 submission: every value from a variable, with what holds without it. */
+describe("the YAML of MLPerf's benchmark of LoRA", () => {
+  const text = 'trainer:\n  devices: ${oc.decode:${oc.env:DGXNGPU,8}}\n  num_nodes: ${oc.decode:${oc.env:DGXNNODES,1}}\nmodel:\n  num_layers: ${oc.decode:${oc.env:OVERWRITTEN_NUM_LAYERS,80}}\n  tensor_model_parallel_size: ${oc.decode:${oc.env:TP,1}}\n  pipeline_model_parallel_size: ${oc.decode:${oc.env:PP,1}}\n  context_parallel_size: ${oc.decode:${oc.env:CP,2}}\n  global_batch_size: ${floor_div:${multiply:${oc.decode:${oc.env:MINIBS,2}},${multiply:${trainer.devices},${trainer.num_nodes}}},${oc.decode:${oc.env:CP,2}}}\n  micro_batch_size: ${oc.decode:${oc.env:MBS,1}}\n  encoder_seq_length: ${oc.decode:${oc.env:MAX_SEQLEN,8192}}\n'; // prettier-ignore
+  const inBenchmark = 'Dell/benchmarks/llama2_70b_lora/implementations/nemo/conf/megatron_gpt_peft_tuning_config.yaml';
+
+  it('is the model and the adapters of the benchmark, on the GPUs that hold without variables', async () => {
+    const { run } = await load(inBenchmark, text);
+    assert.ok(run);
+    const { request } = makePlan(resolveRun(run, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }));
+    const { layout, training, model } = request;
+    assert.deepEqual([layout.context, layout.data, training.globalBatch, training.sequenceLength], [2, 4, 8, 8192]);
+    assert.deepEqual([model.layers, model.hidden, model.kvHeads, model.ffn], [80, 8192, 8, 28672]);
+    assert.deepEqual([training.adapter?.rank, training.adapter?.targets], [16, ['qkv', 'output']]);
+  });
+
+  it('is no model in another folder', async () => {
+    const { run } = await load('conf/megatron_gpt_peft_tuning_config.yaml', text);
+    assert.equal(run, null);
+  });
+});
