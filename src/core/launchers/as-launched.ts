@@ -58,7 +58,9 @@ export function leftOpenIn({ remarks, isPart, placeholders }: Pick<LauncherFile,
 function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
   const { flags, isPart } = leftOpenIn(launcher);
   const isOpen = (name: string): boolean => leavesOpen || isPart || flags.some((flag) => flag.includes(name));
-  const sizes = parallelSizes.filter((size) => setBy[size] === 'file' && isOpen(size));
+  // what only repeats a model, on something else, leaves open how GPUs share it
+  const isUnsplit = programTraits(launcher).accelerator !== undefined && parallelSizes.every((size) => setBy[size] === 'nobody');
+  const sizes = parallelSizes.filter((size) => isUnsplit || (setBy[size] === 'file' && isOpen(size)));
   const isExpertOpen = setBy.expert === 'file' && isExpertSizeOpen(launcher, flags);
   const isRecomputeOpen = ['recompute', 'checkpoint'].some(isOpen);
   const recompute = isRecomputeOpen ? (['recomputeGranularity', 'recomputeMethod', 'recomputeLayers'] as const) : [];

@@ -221,6 +221,13 @@ describe("Cerebras' Model Zoo", () => {
     assert.deepEqual([model.kvHeads, model.headDim, model.qkNorm, model.experts], [1, 128, true, { count: 8, active: 2, sharedFfn: 8192 }]);
   });
 
+  it('leaves open how GPUs share it: a batch for wafers need not divide over all of them', async () => {
+    // params_bloom_7b.yaml has 135
+    const { layout, assumptions, training } = await request('llama.yaml', text.replace(/batch_size: \d+/, 'batch_size: 135'), 1);
+    assert.deepEqual([training.globalBatch, layout.tensor * layout.pipeline * layout.data, 135 % layout.data], [135, 8, 0]);
+    assert.ok(assumptions.some(({ key }) => key === 'layout.tensor'));
+  });
+
   it('slides a window in every other layer', async () => {
     const window = 'name: llama\n      attention_sliding_window_length: 1024\n      sliding_window_every_other_decoder_layer: true';
     const { model } = await request('llama.yaml', text.replace('name: llama', window), 1);
