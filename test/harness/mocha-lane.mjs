@@ -4,6 +4,7 @@
 // `{ finished: file }`.
 import Mocha from 'mocha';
 import process from 'node:process';
+import './drawn-cases.mjs';
 import { eventWriter } from './events.mjs';
 
 const emit = eventWriter(process.argv[2] ?? '');
