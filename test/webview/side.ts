@@ -203,10 +203,7 @@ export const sideCases: readonly Case[] = [
     options: narrow,
     state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'vpp-layers-lost' }, ...findings] }),
     steps: async ({ page, send }) => {
-      assert.equal(
-        await page.locator('.notice-start').innerText(),
-        'Does not start as written: 1 error. These times apply once this is fixed.',
-      );
+      assert.equal(await page.locator('.notice-start').innerText(), 'Does not start as written: 1 error. These times apply once it does.');
       // The tab shows it then.
       await send({ type: 'update', fields: { tabInView: true } });
       await page.locator('.notice-start').waitFor({ state: 'detached' });

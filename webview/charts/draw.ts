@@ -145,7 +145,8 @@ function drawGuide(pen: ChartPen, guide: Guide): void {
   hairline(pen, x, plot.top, 0, plot.height);
   const isRight = x + 10 + context.measureText(guide.text).width > plot.left + plot.width + (plot.named ? rightPx : 0);
   context.textAlign = isRight ? 'right' : 'left';
-  haloText(pen, guide.text, x + (isRight ? -6 : 6), plot.top + plot.height - 10);
+  // At the top: what takes more is mostly faster, so its points are at the bottom.
+  haloText(pen, guide.text, x + (isRight ? -6 : 6), plot.top + 10);
 }
 
 function drawCurve({ context, colors, plot }: ChartPen, curve: Curve): void {

@@ -43,7 +43,7 @@ function startNotice({ plan, layout, findings }: PageState): HTMLElement | null 
     'div',
     { class: 'notice notice-quiet notice-start' },
     icon('error'),
-    h('p', { class: 'notice-text' }, `${what}. ${t('These times apply once this is fixed.')}`),
+    h('p', { class: 'notice-text' }, `${what}. ${t('These times apply once it does.')}`),
   );
 }
 

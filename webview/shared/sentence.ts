@@ -12,6 +12,7 @@ export function messageText(message: Value): string {
   return stopped(sayFromStart(message, t));
 }
 
-const stopped = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+/** A text with its full stop, to follow another. */
+export const stopped = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 export { capitalised };

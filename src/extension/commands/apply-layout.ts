@@ -44,7 +44,7 @@ export async function applyLayoutCommand(commands: ApplyCommands, argument: unkn
     return;
   }
   const name = uriBaseName(vscode.Uri.parse(file));
-  const title = vscode.l10n.t('{0}: as it is, and with {1}', name, say(layoutText(found.point), vscode.l10n.t));
+  const title = vscode.l10n.t('{0} ↔ {1}', name, say(layoutText(found.point), vscode.l10n.t));
   await commands.diffs.show(applied, title);
   // The command ends with the diff: a notification is answered whenever a person likes.
   void announce(

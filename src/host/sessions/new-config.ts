@@ -15,14 +15,16 @@ export function newConfigText(modelFile: string, run: Pick<Run, 'model' | 'trait
   const lengths =
     run === null ? { sequenceLength: 4096 } : sequenceLengths({}, toModelSpec(run.model, run.traits), (_, __, usual) => usual().value);
   const training = Object.entries(lengths).map(([key, tokens]) => `    "${key}": ${tokens},`);
-  const { gpu, nodes, gpusPerNode } = defaults;
+  const { gpu } = defaults;
+  const nodes = defaults.nodes ?? 1;
+  const gpusPerNode = defaults.gpusPerNode ?? gpuPresets[gpu].gpusPerNode;
   return `// How ${printable(modelFile)} is trained, and on what. TeraPipe chooses whatever is left out, and shows its choices with the plan.
 {
   "model": ${JSON.stringify(modelFile)},
-  "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes ?? 1}, "gpusPerNode": ${gpusPerNode ?? gpuPresets[gpu].gpusPerNode} },
+  "cluster": { "gpu": ${JSON.stringify(gpu)}, "nodes": ${nodes}, "gpusPerNode": ${gpusPerNode} },
 
   // Sizes of the parallel groups; their product is the number of GPUs. If left out, the planner assumes a fast layout that fits.
-  // "layout": { "tensor": 8, "pipeline": 1, "data": 1 },
+  // "layout": { "tensor": ${gpusPerNode}, "pipeline": 1, "data": ${nodes} },
 
   // If left out, the planner takes the fastest schedule that fits; of those within 5 %, the one with the least memory. "TeraPipe" cuts
   // sequences into token slices, "1F1B" does not.

@@ -4,7 +4,7 @@ import type { LayoutAnswer, PageLayout } from '../../../src/protocol/layout';
 import type { TrainingCost } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure, runFigures, verdictFigure } from '../../shared/figures';
-import { capitalised, sentence } from '../../shared/sentence';
+import { capitalised, sentence, stopped } from '../../shared/sentence';
 import { t } from '../../base/strings';
 import { isSameLayout, tieMs, type LayoutRow } from './rows';
 import { proofSentence, tieSentence } from './labels';
@@ -43,7 +43,7 @@ export function layoutHead(
       'ul',
       { class: 'reasons layout-reasons' },
       h('li', { class: 'layout-best' }, `${capitalised(say(best.words, t))}; ${say(best.name, t)}; ${say(best.stages, t)}`),
-      answer.launched?.why ? h('li', {}, t('As launched: {0}', sentence(say(answer.launched.why, t)))) : null,
+      answer.launched?.why ? h('li', {}, t('As launched: {0}', stopped(say(answer.launched.why, t)))) : null,
       h('li', { title: sentence(capitalised(say(answer.cost.errorBecause, t))) }, tieSentence(answer, ties)),
       h('li', {}, proofSentence(answer)),
     ),
