@@ -21,8 +21,8 @@ export function adapterJson(adapters: GivenAdapters | undefined): object | null 
 /** `adapters  rank 16 on query, key; frozen weights in 4 bits`; nothing where all weights are trained. */
 export function adapterLine({ adapter }: TrainingSpec): readonly (readonly [string, string])[] {
   if (adapter === undefined) return [];
-  const { rank, targets, baseBits, saved = [] } = adapter;
+  const { rank, targets, baseBits, saved = [], onHead = false } = adapter;
   const frozen = baseBits === undefined ? '' : `; frozen weights in ${formatCount(baseBits)} bits`;
   const whole = saved.length === 0 ? '' : `; ${saved.join(' and ')} trained whole`;
-  return [['adapters', `rank ${formatCount(rank)} on ${targets.join(', ')}${frozen}${whole}`]];
+  return [['adapters', `rank ${formatCount(rank)} on ${[...targets, ...(onHead ? ['head'] : [])].join(', ')}${frozen}${whole}`]];
 }

@@ -58,6 +58,8 @@ export interface Adapter {
   readonly baseBits?: 4 | 8;
   /** Scales of 4-bit blocks are quantised themselves. */
   readonly doubleQuantised?: boolean;
+  /** The head has an adapter, too (`lm_head` of peft, `apply_lora_to_output` of torchtune). */
+  readonly onHead?: true;
   /** Trained whole in addition to the adapters (`modules_to_save`). */
   readonly saved?: readonly ('embedding' | 'head')[];
 }

@@ -22,6 +22,7 @@ import { unitLayers, type LayerRuns, type UnitLayer } from './unit-layers';
 import { boundaryBytes, headUnit, hiddenShare, localTokens, stackUnit } from './unit-sizes';
 import { logitBytes } from './loss';
 import { normCopyBytes } from './plain-modules';
+import { headAdapterSaved } from './adapter-tensors';
 import { layerExchangeBytes, rootExchangeBytes } from './fsdp';
 import { maximum } from '../numbers';
 import { append } from '../records';
@@ -58,7 +59,7 @@ export function savedBytes(
   const predicted = headUnit(inputs, unit);
   const boundary = boundaryBytes(inputs, predicted);
   // spread over stages, the head takes what it is broadcast, and the norm is only on the last
-  const read = isTrained(training, 'head') ? 1 : 0;
+  const read = isTrained(training, 'head') ? 1 : headAdapterSaved(model, training);
   const finalNorm = !head ? 0 : stage.last ? (1 + read + normCopyBytes(inputs) / element) * boundary : boundary;
   const vocab = paddedVocab(model.vocab, layout.tensor) / layout.tensor;
   return {

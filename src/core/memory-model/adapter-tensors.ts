@@ -1,6 +1,6 @@
 import { adaptedProducts, readsInput, type AdaptedProduct } from '../model/adapters';
 import { sublayers } from '../model/mixers';
-import type { LayerKind } from '../domain/model';
+import type { LayerKind, ModelSpec } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
 import type { TrainingSpec, MemoryInputs } from '../domain/request';
 import type { WorkUnit } from '../schedules/schedule';
@@ -24,6 +24,13 @@ export function adapterSaved(inputs: MemoryInputs, kind: LayerKind): number {
     const scaled = adapter.decomposed === true ? 2 * element * product.columns : 0;
     return sum + adapterRowsPerToken(inputs, product) * (element * adapter.rank + dropped + scaled);
   }, 0);
+}
+
+/** Saved by the adapter of the head, in hidden states: what it reads, with a mask where inputs are dropped out, and its low-rank output. */
+export function headAdapterSaved(model: ModelSpec, training: TrainingSpec): number {
+  const { adapter } = training;
+  if (adapter?.onHead !== true) return 0;
+  return (adapter.dropout === true ? 1 + 1 / elementBytes(training) : 1) + adapter.rank / model.hidden;
 }
 
 /** Rows of an adapter for each token of the rank: on experts the visits. */

@@ -1,4 +1,4 @@
-import { adapterParameters } from '../model/adapters';
+import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layersByKind } from '../model/layers';
 import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
@@ -120,7 +120,8 @@ export function trainedParameters(inputs: MemoryInputs, stage: StageContents): R
   const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const saved =
     (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? resolveHeadShare(stage) * words : 0);
-  return { shared: layers + saved, experts, ...sharding(inputs) };
+  const onHead = (resolveHeadShare(stage) * headAdapterParameters(model, adapter)) / layout.tensor;
+  return { shared: layers + saved + onHead, experts, ...sharding(inputs) };
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

@@ -169,6 +169,11 @@ export function adapterParameters(model: ModelSpec, adapter: Adapter, kind: Laye
   return { shared: shared / division.tensor, experts: (ofExpert * adapters) / expertTensorSize(division) };
 }
 
+/** Parameters of the adapter of the head, whole; 0 without one. */
+export function headAdapterParameters({ hidden, vocab }: Pick<ModelSpec, 'hidden' | 'vocab'>, adapter: Adapter | undefined): number {
+  return adapter?.onHead === true && vocab > 0 ? adapterSize(adapter, hidden, vocab) : 0;
+}
+
 /** Parameters of the adapters of one layer that a token meets, of the whole layer: those of each expert that it visits. */
 export function activeAdapterParameters(model: ModelSpec, adapter: Adapter, kind: LayerKind): number {
   return adaptedProducts(model, adapter, kind, undivided).reduce((sum, { of, inner, columns }) => {

@@ -3,7 +3,7 @@ import { activeMatrixParameters, attendedKeys, attentionWidths, layerMatrixParam
 import { isTrained } from '../domain/adapter';
 import type { LayerKind, ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
-import { activeAdapterParameters } from './adapters';
+import { activeAdapterParameters, headAdapterParameters } from './adapters';
 import { headTokens, stackTokens } from './stacks';
 
 /** Lengths of one sequence, tokens; the second is the target's of an encoder-decoder model. */
@@ -33,7 +33,8 @@ function frozenFlops(model: ModelSpec, training: SequenceLengths & Pick<Training
     layerGroups(model),
     (kind) => 2 * activeMatrixParameters(model, kind) - 6 * activeAdapterParameters(model, adapter, kind),
   );
-  return sequenceLength * (ofLayers + (isTrained(training, 'head') ? 0 : 2 * model.vocab * model.hidden));
+  const ofHead = (isTrained(training, 'head') ? 0 : 2 * model.vocab * model.hidden) - 6 * headAdapterParameters(model, adapter);
+  return sequenceLength * (ofLayers + ofHead);
 }
 
 /**

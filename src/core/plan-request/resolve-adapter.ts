@@ -25,10 +25,16 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
     value: defaults?.targets ?? usualTargets(model),
     reason: defaults?.targets ? reason : sentence`peft's default for ${model.modelType}; a script may ask for others`,
   }));
-  const targets = adapterTargetsNamed(adapters, names, model);
+  const onHead = names.some(isHead);
+  const targets = adapterTargetsNamed(
+    adapters,
+    names.filter((name) => !isHead(name)),
+    model,
+  );
   const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
   const saved = savedModules(adapters);
   if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
+  if (decomposed === true && onHead) throw adaptersNotPlanned(adapters, sentence`with DoRA on the head`);
   if (decomposed === true && dropout > 0)
     throw adaptersNotPlanned(adapters, sentence`with DoRA and a dropout, for which peft forms the frozen product twice`);
   return {
@@ -41,8 +47,16 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
       ...(doubleQuantised === true && { doubleQuantised }),
       ...(decomposed === true && { decomposed }),
       ...(saved.length > 0 && { saved }),
+      ...(onHead && !saved.includes('head') && { onHead }),
     },
   };
+}
+
+const headNames: readonly string[] = ['lm_head', 'embed_out', 'output_layer'];
+
+/** Whether a module is the head, by its name in transformers, GPT-NeoX or Megatron Core. */
+function isHead(name: string): boolean {
+  return headNames.includes(name.split('.').at(-1) ?? '');
 }
 
 /** Whether experts have any of the matrices. */
@@ -152,6 +166,6 @@ function savedModules({ saved = [] }: GivenAdapters): NonNullable<Adapter['saved
   const has = (names: readonly string[]): boolean => saved.some((name) => names.includes(name.split('.').at(-1) ?? ''));
   return [
     ...(has(['embed_tokens', 'wte', 'word_embeddings', 'embed_in', 'tok_embeddings']) ? (['embedding'] as const) : []),
-    ...(has(['lm_head', 'embed_out', 'output_layer']) ? (['head'] as const) : []),
+    ...(has(headNames) ? (['head'] as const) : []),
   ];
 }

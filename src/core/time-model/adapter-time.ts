@@ -1,11 +1,11 @@
-import { adaptedProducts, adapterParameters, isCompression, type AdaptedProduct } from '../model/adapters';
+import { adaptedProducts, adapterParameters, headAdapterParameters, isCompression, type AdaptedProduct } from '../model/adapters';
 import type { LayerKind, ModelSpec } from '../domain/model';
 import { elementBytes } from '../domain/number-formats';
 import { expertTensorSize } from '../model/parameters';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import { rowsOfExperts } from './expert-time';
-import type { CostInputs, DeviceRates } from './rates';
-import { addOperation, addProduct, addWeightGradient, type Tally } from './tally';
+import { deviceRates, type CostInputs, type DeviceRates } from './rates';
+import { addOperation, addProduct, addWeightGradient, emptyTally, type Tally } from './tally';
 
 /*
  * Time of low-rank adapters on the GEMMs of a layer: docs/model/time.md, Adapters.
@@ -37,6 +37,33 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
   }
   const { shared, experts } = adapterParameters(model, adapter, kind, layout);
   for (const parameters of [shared, experts]) if (parameters > 0) addWeightGradient(sum, rates.floor, traffic(6 * parameters));
+}
+
+/**
+ * The adapter of the head for `rows` tokens and `columns` of the logits, seconds each way: as of a matrix of a layer, with the gather of
+ * its low-rank output between tensor-parallel ranks.
+ */
+export function headAdapterSeconds(
+  inputs: CostInputs,
+  rows: number,
+  columns: number,
+): { readonly forward: number; readonly backward: number } {
+  const { model, training, layout, cluster } = inputs;
+  const { adapter } = training;
+  if (adapter?.onHead !== true || model.vocab === 0) return { forward: 0, backward: 0 };
+  const rates = deviceRates(inputs);
+  const { traffic, gemm, floor } = rates;
+  const { hidden } = model;
+  const { rank } = adapter;
+  const trained: DeviceRates = { ...rates, linear: gemm, weightGradient: gemm, cast: () => 0, unpack: null, frozen: false };
+  const sum = emptyTally();
+  if (adapter.dropout === true) addOperation(sum, floor, traffic(5 * rows * hidden), traffic(5 * rows * hidden));
+  addProduct(sum, trained, [rows, rank / layout.tensor, hidden]);
+  addProduct(sum, trained, [rows, columns, rank]);
+  addOperation(sum, floor, traffic(6 * rows * columns), traffic(4 * rows * columns), traffic(6 * rows * hidden));
+  addWeightGradient(sum, floor, traffic((6 * headAdapterParameters(model, adapter)) / layout.tensor));
+  const exchange = gatherSeconds(elementBytes(training) * rows * rank, layout.tensor, cluster);
+  return { forward: sum.forward + exchange, backward: sum.backward + exchange };
 }
 
 /**

@@ -3,6 +3,7 @@ import { elementBytes } from '../domain/number-formats';
 import type { LayerGroup } from '../model/layers';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { paddedVocab } from '../model/parameters';
+import { headAdapterSeconds } from './adapter-time';
 import { pipelineLinkSeconds, sendLatencySeconds } from './boundary';
 import { allReduceSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';
@@ -85,9 +86,10 @@ export function headSeconds(inputs: CostInputs, localTokens: number, parts = 1):
   const loss = traffic((training.fusedCrossEntropy ? 12 : 26) * localTokens * columns);
   const exchange = endCollectiveSeconds(inputs, localTokens);
   const weight = isTrained(training, 'head') ? Math.max(gemm(h, columns, localTokens), floor) : 0;
+  const adapter = headAdapterSeconds(inputs, localTokens, columns);
   return {
-    forward: Math.max(gemm(localTokens, columns, h), floor) + loss / 2,
-    backward: Math.max(gemm(localTokens, h, columns), floor) + weight + loss / 2 + exchange,
+    forward: Math.max(gemm(localTokens, columns, h), floor) + adapter.forward + loss / 2,
+    backward: Math.max(gemm(localTokens, h, columns), floor) + adapter.backward + weight + loss / 2 + exchange,
     weight,
   };
 }

@@ -2,7 +2,7 @@ import { replicaLinks } from '../cluster/boundaries';
 import { elementBytes, narrowBytes } from '../domain/number-formats';
 import type { TrainingSpec } from '../domain/request';
 import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
-import { adapterParameters } from '../model/adapters';
+import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks } from '../model/parameters';
@@ -36,7 +36,13 @@ export function localParameters(
       share * sumBy(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
     const experts = adapters('experts');
     return [
-      { parameters: adapters('shared') + ((adapter.saved ?? []).length > 0 ? vocabulary : 0), ranks },
+      {
+        parameters:
+          adapters('shared') +
+          ((adapter.saved ?? []).length > 0 ? vocabulary : 0) +
+          headAdapterParameters(model, adapter) / layout.tensor,
+        ranks,
+      },
       ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
     ];
   }

@@ -1,4 +1,4 @@
-import { adapterParameters } from '../model/adapters';
+import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layersByKind, type LayerGroup } from '../model/layers';
 import { frozenBytes } from '../domain/adapter';
 import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks } from '../model/parameters';
@@ -106,6 +106,7 @@ function shardedCollectives(
   const matrices = (ends.first ? 1 : 0) + (ends.last && !(ends.first && model.tiedEmbeddings) ? 1 : 0);
   const isWhole = adapter === undefined || (adapter.saved ?? []).length > 0;
   add(vocabulary, replicas, matrices, isWhole ? vocabulary : 0);
+  if (ends.last) add(headAdapterParameters(model, adapter) / layout.tensor, replicas, 1);
   return { gather, scatter };
 }
 

@@ -36,6 +36,18 @@ describe('adapters', () => {
     assert.equal(parametersOf({ ...model, gatedMlp: false }, { rank: 1, targets: ['gate', 'down'] }), 14_336 + 4096);
   });
 
+  it('are on the head, too, where they are asked for: what it reads is kept with its low-rank output', () => {
+    const onHead: Adapter = { ...attention, onHead: true };
+    const parameters = 16 * (4096 + model.vocab);
+    const weights = (adapter: Adapter, where = stage): number =>
+      staticBytes(at({ runtime: 'deepspeed', gradAccumulationFp32: false, zeroStage: 0, adapter }), where).weights;
+    assert.equal(weights(onHead) - weights(attention), 2 * parameters);
+    assert.equal(weights(onHead, middle), weights(attention, middle));
+    const kept = (adapter: Adapter): number => savedBytes(at({ adapter }), stage, unit, false).logits;
+    assert.equal(kept(onHead) - kept(attention), 2 * 1024 * (4096 + 16));
+    assert.equal(kept({ ...onHead, dropout: true }) - kept({ ...attention, dropout: true }), 1024 * (3 * 4096 + 2 * 16));
+  });
+
   it('have a magnitude for each column where they are decomposed', () => {
     const plain = parametersOf(model, attention);
     assert.equal(parametersOf(model, { ...attention, decomposed: true }), plain + 4096 + 1024);

@@ -62,6 +62,15 @@ const section = (more: string): string =>
 const flags = (more: string): Promise<PlanRequest> => requestOf(`${script} ${more}\n`);
 
 describe('adapters of a run', () => {
+  it('are on the head by its name, next to those of the layers', async () => {
+    const { training } = await flags('--use_lora --lora_r 8 --lora_target_modules q_proj lm_head');
+    assert.deepEqual(training.adapter, { rank: 8, targets: ['query'], onHead: true });
+    const saved = await flags('--use_lora --lora_r 8 --lora_target_modules q_proj lm_head --modules_to_save lm_head');
+    assert.deepEqual(saved.training.adapter, { rank: 8, targets: ['query'], saved: ['head'] });
+    await assert.rejects(() => flags('--use_lora --lora_target_modules lm_head'), /on no module/);
+    await assert.rejects(() => flags('--use_lora --use_dora --lora_target_modules q_proj lm_head'), /DoRA on the head/);
+  });
+
   it('have the rank, modules, dropout and bits that flags set', async () => {
     const { training } = await flags(
       '--use_lora --lora_r 64 --lora_alpha 16 --lora_dropout 0.1 --lora_target_modules q_proj k_proj v_proj o_proj --load_in_4bit True --double_quant --modules_to_save embed_tokens,lm_head,norm',

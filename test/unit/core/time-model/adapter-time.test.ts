@@ -64,6 +64,21 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(saved.backwardMs - adapted.backwardMs > head);
   });
 
+  it('has an adapter of the head where it is asked for, whose products are small next to a gradient of the head', () => {
+    const [without, adapted] = [passes({ adapter: one }, ends), passes({ adapter: { ...one, onHead: true } }, ends)];
+    const { gemm, traffic } = deviceRates(at({}));
+    const [rows, columns] = [4096, model.vocab];
+    const products = gemm(rows, 1, model.hidden) + gemm(rows, columns, 1);
+    const forward = 1e3 * (products + traffic(6 * rows * columns));
+    const more = adapted.forwardMs - without.forwardMs;
+    assert.ok(more >= 0.99 * forward && more < 1.5 * forward, `${more} for ${forward}`);
+    const saved = passes({ adapter: { ...one, saved: ['head'] } }, ends);
+    assert.ok(adapted.backwardMs > without.backwardMs && adapted.backwardMs < saved.backwardMs);
+    assert.deepEqual(passes({ adapter: { ...one, onHead: true } }), passes({ adapter: one }), 'only where the head is');
+    const flops = (adapter: Adapter): number => sequenceFlops(model, { sequenceLength: 4096, adapter });
+    assert.equal(flops({ ...one, onHead: true }) - flops(one), 6 * 4096 * (model.hidden + model.vocab));
+  });
+
   it('has adapters of experts for each visit of a token', () => {
     const step = (adapter: Adapter, active: number): number => {
       const experts = { ...mixtral(8), experts: { count: 8, active } };
