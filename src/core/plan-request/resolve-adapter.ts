@@ -35,8 +35,6 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   const saved = savedModules(adapters);
   if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
   if (decomposed === true && onHead) throw adaptersNotPlanned(adapters, sentence`with DoRA on the head`);
-  if (decomposed === true && dropout > 0)
-    throw adaptersNotPlanned(adapters, sentence`with DoRA and a dropout, for which peft forms the frozen product twice`);
   return {
     adapter: {
       rank,
@@ -144,7 +142,7 @@ function targetsNamed(adapters: GivenAdapters, name: string, model: ModelSpec): 
     const up: readonly AdapterTarget[] = joinedUp.has(modelType) ? ['gateUp'] : ['gate', 'up'];
     return [...queries, 'output', ...up, 'down', ...stateTargets(adapters, model)];
   }
-  const [short = ''] = /(?:(?:attn|mlp)\.c_proj|[^.]*)$/.exec(name) ?? [];
+  const [, short = ''] = /\*?((?:attn|mlp)\.c_proj|[^.*]*)$/.exec(name) ?? [];
   // attention of hybrids calls its own o_proj
   if (short === 'out_proj' && state !== undefined) return ['stateOutput'];
   const network = /(?:^|[.*])(experts|shared_experts?)\.(?:\*\.)?[^.]+$/.exec(name)?.[1];

@@ -38,9 +38,7 @@ export function localParameters(
     return [
       {
         parameters:
-          adapters('shared') +
-          ((adapter.saved ?? []).length > 0 ? vocabulary : 0) +
-          headAdapterParameters(model, adapter) / layout.tensor,
+          adapters('shared') + ((adapter.saved ?? []).length > 0 ? vocabulary : 0) + headAdapterParameters(model, adapter) / layout.tensor,
         ranks,
       },
       ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),

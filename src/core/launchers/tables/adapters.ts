@@ -1,4 +1,4 @@
-import type { Located } from '../../domain/located';
+import { byDefault, type Located } from '../../domain/located';
 import { count, names, on, share, type FlagRead } from '../../languages/reads';
 import { own } from '../../records';
 import { allLinear, coreModules, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
@@ -17,7 +17,8 @@ export const libraryDefaults = {
 /** What the kind of adapters sets, as libraries write it (`lora`, `qlora`, `prefix`): QLoRA's 4 bits, or that it is not LoRA. */
 export function kindSettings(kind: Located<string> | undefined): Pick<GivenAdapters, 'baseBits' | 'unlike'> {
   // ms-swift trains the language model of `lora_llm` by LoRA, and what sees whole
-  if (kind === undefined || /^(?:lora(?:_llm)?)?$/i.test(kind.value)) return {};
+  // AdaLoRA is LoRA whose ranks are masked as it goes: nothing becomes smaller
+  if (kind === undefined || /^(?:lora(?:_llm)?|adalora)?$/i.test(kind.value)) return {};
   return /^qlora$/i.test(kind.value) ? { baseBits: { value: 4, source: kind.source } } : { unlike: kind.value };
 }
 
@@ -28,6 +29,8 @@ type Setting<T> = Located<T> & { readonly name?: string };
 type FindSetting = <T>(name: string, read: FlagRead<T>) => Setting<T> | undefined;
 
 const rankNames = ['lora_r', 'lora_rank', 'lora_dim'];
+/** Of AdaLoRA (arXiv 2303.10512), with which it begins. */
+const adaptiveRank = 'adalora_init_r';
 const targetNames = ['lora_target_modules', 'lora_target', 'target_modules', 'lora_modules', 'trainable', 'lora_trainable'];
 const savedNames = ['lora_modules_to_save', 'modules_to_save', 'additional_target'];
 const bitNames = ['quantization_bit', 'bits'];
@@ -42,7 +45,7 @@ const toggle: FlagRead<boolean> = { ...on(true), words: 'many' };
 
 /** All names by which flags and keys say something of adapters, with the words that each takes. */
 export const adapterSettings: ReadonlyMap<string, FlagRead<unknown>['words']> = new Map([
-  ...[...rankNames, ...bitNames, 'lora_dropout'].map((name) => [name, 'one'] as const),
+  ...[...rankNames, ...bitNames, 'lora_dropout', adaptiveRank].map((name) => [name, 'one'] as const),
   ...[
     ...targetNames,
     ...savedNames,
@@ -78,6 +81,14 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
     ...(saved && { saved: saved.value }),
     ...(isOn(decomposedNames) && { decomposed: true }),
     ...(unlike && { unlike: unlike.name ?? '' }),
+  };
+}
+
+/** The rank that AdaLoRA begins with in place of LoRA's: as flags give it, else 12, as peft and ms-swift take it. */
+export function adaptiveRankFlag(kind: Located<string> | undefined, flags: ReadonlyMap<string, LocatedFlag>): Pick<GivenAdapters, 'rank'> {
+  if (kind === undefined || !/^adalora$/i.test(kind.value)) return {};
+  return {
+    rank: flagFact(flags.get(adaptiveRank.replaceAll('_', '-')), count(1)) ?? byDefault(12, sentence`AdaLoRA's default (AdaLoraConfig)`),
   };
 }
 

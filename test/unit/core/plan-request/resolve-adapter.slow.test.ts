@@ -213,12 +213,25 @@ describe('adapters of a run', () => {
     assert.deepEqual(core.training.adapter?.targets, ['output', 'gateUp', 'down'], 'it has no linear_qkv');
   });
 
+  it('have the rank that AdaLoRA begins with, which is not that of LoRA', async () => {
+    const swift =
+      'swift sft --model here --torch_dtype bfloat16 --max_length 1024 --per_device_train_batch_size 1 --tuner_type adalora --lora_rank 4';
+    const { training } = await requestOf(`${swift}\n`);
+    assert.deepEqual([training.adapter?.rank, training.adapter?.dropout, training.adapter?.targets.length], [12, true, 7]);
+    assert.equal((await requestOf(`${swift} --adalora_init_r 16\n`)).training.adapter?.rank, 16);
+  });
+
+  it('are on modules by the ends of their names', async () => {
+    const { training } = await flags("--use_lora --lora_target_modules '*q_proj' 'model.layers.*.mlp.down_proj'");
+    assert.deepEqual(training.adapter?.targets, ['query', 'down']);
+  });
+
   it('are decomposed with DoRA, unless experts have them', async () => {
     const named = '--use_lora --use_dora True --lora_target_modules q_proj v_proj';
     const { training } = await flags(named);
     assert.deepEqual([training.adapter?.decomposed, training.adapter?.targets], [true, ['query', 'value']]);
-    const dropped = flags(`${named} --lora_dropout 0.1`);
-    await assert.rejects(dropped, /with DoRA and a dropout, for which peft forms the frozen product twice, which is not planned/);
+    const dropped = await flags(`${named} --lora_dropout 0.1`);
+    assert.deepEqual([dropped.training.adapter?.decomposed, dropped.training.adapter?.dropout], [true, true]);
     const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
     await assert.rejects(ofExperts, /with DoRA on experts, which is not planned/);
   });
@@ -235,7 +248,7 @@ describe('adapters of a run', () => {
     const values = `${script} --use_lora --lora_target_modules v_proj\n`;
     assert.match(await refusal(requestOf(values, deepseek)), /^The run trains adapters \(--use_lora\) on no module that the model has/);
     assert.match(await refusal(flags('--use_lora --lora_target_modules q_proj strange_proj')), /on strange_proj/);
-    assert.match(await refusal(flags('--train_type adalora')), /which is not planned/);
+    assert.match(await refusal(flags('--train_type boft')), /which is not planned/);
   });
 });
 

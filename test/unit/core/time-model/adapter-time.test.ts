@@ -56,6 +56,16 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(more >= expected && more < 2 * expected, `${more} for ${expected}`);
   });
 
+  it('forms the frozen product once more where decomposed weights have a dropout', () => {
+    const adapter: Adapter = { ...usual, decomposed: true };
+    const [decomposed, dropped] = [passes({ adapter }), passes({ adapter: { ...adapter, dropout: true } })];
+    const { gemm, traffic } = deviceRates(at({ adapter: usual }));
+    const ofColumns = (columns: number): number => gemm(4096, columns, 4096) + traffic(5 * 4096 * 4096);
+    const expected = 1e3 * (ofColumns(4096) + ofColumns(1024));
+    const more = dropped.forwardMs - decomposed.forwardMs;
+    assert.ok(more >= 0.99 * expected && more < 1.5 * expected, `${more} for ${expected}`);
+  });
+
   it('has none of the head and the embedding unless they are saved', () => {
     const adapted = passes({ adapter: one }, ends);
     const saved = passes({ adapter: { ...one, saved: ['embedding', 'head'] } }, ends);
