@@ -120,12 +120,11 @@ function parsed({ file, text }: Layer): YamlDocument {
 
 function readLayers(layers: readonly Layer[]): LauncherFile {
   const document = mergedDocument(withDefaults(layers, parsed));
-  const { file } = ownLayer(layers);
   const reader = createKeyReader(document, createResolver(document.root));
   const given = withoutLoneLayers(withoutIdleRecompute(withoutIdleExperts(withoutLoneExpert(reader.facts(nemoKeys)))));
   const shared = sharedExperts(given);
   const checkpoints = checkpointFacts(reader, given);
-  const model = benchmarkModel(file, given);
+  const model = benchmarkModel(ownLayer(layers), given);
   const facts = { ...given, ...model, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given), ...checkpoints };
   const purpose = purposeIn(document);
   return {
@@ -137,10 +136,10 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
 
 /**
  * The model of a submission to MLPerf's benchmark of LoRA, whose file takes the sizes from its checkpoint
- * (`megatron_gpt_peft_tuning_config.yaml`).
+ * (`megatron_gpt_peft_tuning_config.yaml`) and its batch from a variable of `run.sub`; examples of NeMo in the same folder do not.
  */
-function benchmarkModel(file: string, { hidden, flavor }: Facts): Pick<Facts, 'flavor'> {
-  if (hidden !== undefined || flavor !== undefined || !isLoraBenchmark(file)) return {};
+function benchmarkModel({ file, text }: Layer, { hidden, flavor }: Facts): Pick<Facts, 'flavor'> {
+  if (hidden !== undefined || flavor !== undefined || !isLoraBenchmark(file) || !text.includes('oc.env:MINIBS')) return {};
   return { flavor: { value: 'llama2_70b', source: { kind: 'file', place: fileStart(file), key: 'config' }, name: 'config' } };
 }
 
