@@ -98,8 +98,8 @@ const asCommonJs = {
 
 /** The file of the start, the parts that it loads at once, and the parts that a file outside of it imports too. */
 function partsOfStart(outputs) {
-  const before = importedAtOnce(outputs, ['src/extension/main.ts']);
-  const parts = new Set([...importedAtOnce(outputs, [startOfExtension])].filter((name) => !before.has(name)));
+  const before = partsLoaded(outputs, ['src/extension/main.ts']);
+  const parts = new Set([...partsLoaded(outputs, [startOfExtension])].filter((name) => !before.has(name)));
   const others = Object.entries(outputs).filter(([file]) => !parts.has(path.basename(file)));
   const neededLater = new Set(others.flatMap(([, { imports }]) => imports.map(({ path: file }) => path.basename(file))));
   const [file = ''] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === startOfExtension) ?? [];
@@ -144,7 +144,7 @@ const asTables = {
     build.onEnd(async ({ outputFiles = [], metafile }) => {
       if (metafile === undefined) return;
       const folder = path.resolve(build.initialOptions.outdir);
-      const first = importedAtOnce(metafile.outputs, terminalEntries);
+      const first = partsLoaded(metafile.outputs, terminalEntries);
       const scripts = outputFiles.filter(({ path: file }) => file.endsWith('.js'));
       const shortNames = nameShort(scripts.map(({ path: file }) => path.basename(file)));
       const modules = (isWanted) =>
@@ -178,16 +178,28 @@ function named(file, text, shortNames) {
   };
 }
 
-/** Names of the files of a split bundle that entries import, by themselves or through others. */
-function importedAtOnce(outputs, entries) {
+/**
+ * The files of a split bundle that come with some of its entries and what they import at once.
+ * @param {import('esbuild').Metafile['outputs']} outputs
+ * @param {readonly string[]} entries
+ * @returns {readonly string[]}
+ */
+export function loadedFiles(outputs, entries) {
+  /** @type {Set<string>} */
   const found = new Set();
+  /** @param {string} file */
   const follow = (file) => {
-    if (found.has(path.basename(file))) return;
-    found.add(path.basename(file));
-    for (const { path: other, kind } of outputs[file].imports) if (kind === 'import-statement' && other in outputs) follow(other);
+    if (found.has(file)) return;
+    found.add(file);
+    for (const { path: other, kind } of outputs[file]?.imports ?? []) if (kind === 'import-statement' && other in outputs) follow(other);
   };
-  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entries.includes(entryPoint)) follow(file);
-  return found;
+  for (const [file, { entryPoint }] of Object.entries(outputs)) if (entries.includes(entryPoint ?? '')) follow(file);
+  return [...found];
+}
+
+/** Their names, which are those of the parts. */
+function partsLoaded(outputs, entries) {
+  return new Set(loadedFiles(outputs, entries).map((file) => path.basename(file)));
 }
 
 /** A script with the modules by name, whose value they are where nothing is before and after them. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import esbuild from 'esbuild';
 import { describe, it } from 'mocha';
-import { loadedFiles } from '../loaded-files';
+import { loadedFiles } from '../../../esbuild.mjs';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
@@ -23,7 +23,9 @@ async function startedSources(): Promise<ReadonlyMap<string, number>> {
     outdir: 'out',
     logLevel: 'error',
   });
-  const sources = loadedFiles(metafile, ['src/extension/build.ts']).flatMap((file) => Object.entries(metafile.outputs[file]?.inputs ?? {}));
+  const sources = loadedFiles(metafile.outputs, ['src/extension/build.ts']).flatMap((file) =>
+    Object.entries(metafile.outputs[file]?.inputs ?? {}),
+  );
   return new Map(sources.map(([source, { bytesInOutput }]) => [source, bytesInOutput]));
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import esbuild from 'esbuild';
 import { before, describe, it } from 'mocha';
 import { toolkitPlugins } from '../../../webview/toolkit-plugins.mjs';
-import { loadedFiles } from '../loaded-files';
+import { loadedFiles } from '../../../esbuild.mjs';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
@@ -39,7 +39,7 @@ describe('what the page fetches', () => {
 
   /** Every source that comes with some modules of the page and what they import at once. */
   const sourcesWith = (entries: readonly string[]): readonly string[] =>
-    loadedFiles(page, entries).flatMap((file) => Object.keys(page.outputs[file]?.inputs ?? {}));
+    loadedFiles(page.outputs, entries).flatMap((file) => Object.keys(page.outputs[file]?.inputs ?? {}));
 
   it('has no simulation before the Slices tab, neither in the side view nor with the timeline', () => {
     const first = ['webview/main.ts', 'webview/editor-tab/page.ts', 'webview/side-view/page.ts', 'webview/tabs/timeline/view.ts'];
@@ -54,7 +54,7 @@ describe('what the page fetches', () => {
 
   it('stays within its budgets of bytes: all of it, the side view, and the editor tab with its timeline', () => {
     const scripts = Object.keys(page.outputs).filter((file) => file.endsWith('.js'));
-    const firstOf = (entries: readonly string[]): number => bytesOfFiles(page, loadedFiles(page, ['webview/main.ts', ...entries]));
+    const firstOf = (entries: readonly string[]): number => bytesOfFiles(page, loadedFiles(page.outputs, ['webview/main.ts', ...entries]));
     const bytes = {
       all: bytesOfFiles(page, scripts),
       side: firstOf(['webview/side-view/page.ts']),
