@@ -12,7 +12,7 @@ import { chosenCandidate, type Plan } from '../core/planner/plan';
 import { notSuppressed } from '../core/rules/switched-off';
 import { readScheduleFile } from '../core/schedules/pytorch-csv/schedule-file';
 import type { Texts } from './answer';
-import { internalError } from './internal-error';
+import { internalError } from './terminal';
 import { planRun } from '../core/export/planned-config';
 import { planNearby } from './planned';
 import { readConfig, type ReadingOptions } from './read-config';

@@ -1,7 +1,7 @@
 import type { LauncherReader } from '../core/run/facts';
 import type { ConfigFormat, LauncherFormat } from '../core/run/config-format';
 import { sliceExports } from '../core/export/slices/registry';
-import { newFileLaunchers } from '../core/export/launchers/new-file-launchers';
+import { newFileLaunchers } from '../core/export/export-menu';
 import type { Run } from '../core/run/run';
 import type { Plan } from '../core/planner/plan';
 import type { PrintedFinding } from './answer';

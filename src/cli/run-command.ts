@@ -1,8 +1,7 @@
 import { CancelledError, ExpectedError } from '../core/errors';
 import { asksForJson, errorJson, errorLine, printedPieces } from './answer';
 import { understand } from './arguments';
-import { internalError } from './internal-error';
-import type { Terminal } from './terminal';
+import { internalError, type Terminal } from './terminal';
 import { sentence } from '../core/sentence';
 
 /** Runs a command line and returns the exit status: 0 fine, 1 findings of severity error, 2 bad input, 3 internal error. Never throws. */

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { ExpectedError, errorMessage } from '../core/errors';
 import { asksForJson, errorJson, errorLine } from './answer';
-import { internalError } from './internal-error';
+import { internalError } from './terminal';
 import { endUnwritten, openOutput } from './output';
 import type { ThreadData, ThreadHears, ThreadMessage } from './command-thread';
 import { sentence } from '../core/sentence';

@@ -1,4 +1,7 @@
 import type { LauncherReader } from '../core/run/facts';
+import { ExpectedError, errorMessage } from '../core/errors';
+import { printable } from '../core/text';
+import { sentence } from '../core/sentence';
 
 /** Where a command line speaks to. */
 export interface Terminal {
@@ -28,4 +31,13 @@ export interface Terminal {
   readonly shell: () => Promise<LauncherReader>;
   /** Print stacks of internal errors. */
   readonly debug: boolean;
+}
+
+/** What a person reads of a failure that is a fault of ours. */
+export function internalError(error: unknown): ExpectedError {
+  return new ExpectedError(
+    'internal',
+    sentence`Internal error: ${printable(errorMessage(error))}`,
+    sentence`report it with the output of TERAPIPE_DEBUG=1`,
+  );
 }

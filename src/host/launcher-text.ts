@@ -3,7 +3,7 @@ import { editedCopy } from '../core/export/apply-layout';
 import { editableFile } from '../core/export/launchers/edit-launcher';
 import { launchableStep } from '../core/export/launchers/launchable';
 import { plannedStep, stepOfFound, withSource, type PlannedStep } from '../core/export/launchers/launch-settings';
-import { newFileLaunchers } from '../core/export/launchers/new-file-launchers';
+import { newFileLaunchers } from '../core/export/export-menu';
 import { checkedNewLauncher, newFileWriter, type NewLauncher } from '../core/export/launchers/new-launcher';
 import type { FoundPlan, SearchResult } from '../core/layout-search/result';
 import type { Plan } from '../core/planner/plan';

@@ -1,6 +1,5 @@
 import { fromFragment } from './link';
 import { askFirst } from './planner-worker';
-import { followTheme } from './theme';
 
 /*
  * What the document runs first, before it is read to its end. A link's figures come before the page that explains them: it waits for
@@ -31,4 +30,18 @@ async function start(): Promise<void> {
 function show(figures: string | null): void {
   const line = document.getElementById('first');
   if (line !== null && figures !== null) line.textContent = figures;
+}
+
+/** Has the page look as the browser does: light or dark, with more contrast or not, also when that changes. */
+function followTheme(): void {
+  const [dark, contrast] = ['(prefers-color-scheme: dark)', '(prefers-contrast: more)'].map((query) => matchMedia(query));
+  const apply = (): void => {
+    const names = contrast?.matches === true ? (['high-contrast', 'high-contrast-light'] as const) : (['dark', 'light'] as const);
+    const theme = names[dark?.matches === true ? 0 : 1];
+    document.documentElement.className = theme;
+    document.body.dataset['vscodeThemeKind'] = `vscode-${theme}`;
+    document.body.className = `vscode-${theme}`;
+  };
+  for (const query of [dark, contrast]) query?.addEventListener('change', apply);
+  apply();
 }

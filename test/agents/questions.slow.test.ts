@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { countTokens, mostTokens } from '../../src/features/agents/core/answer';
+import { countTokens, mostTokens } from '../../src/features/agents/core/tool';
 import { tools } from '../../src/features/agents/core/registry';
 import { openServer, type Agent } from './over-stdio';
 import { evaluationQuestions } from './questions/evaluation';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { countTokens, mostTokens } from '../../src/features/agents/core/answer';
+import { countTokens, mostTokens } from '../../src/features/agents/core/tool';
 import { tools } from '../../src/features/agents/core/registry';
 import { openServer, type Agent } from './over-stdio';
 

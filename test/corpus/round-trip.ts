@@ -1,6 +1,6 @@
 import { ExpectedError } from '../../src/core/errors';
 import type { ModelSpec } from '../../src/core/domain/model';
-import { newFileLaunchers } from '../../src/core/export/launchers/new-file-launchers';
+import { newFileLaunchers } from '../../src/core/export/export-menu';
 import { newFileWriter, newLauncher, type NewFileWriter } from '../../src/core/export/launchers/new-launcher';
 import { readHuggingFace } from '../../src/core/huggingface/reader';
 import { asLaunched } from '../../src/core/launchers/as-launched';

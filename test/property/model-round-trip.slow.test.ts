@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sliceRuntimes } from '../../src/core/slice-runtimes/registry';
-import { newFileLaunchers } from '../../src/core/export/launchers/new-file-launchers';
+import { newFileLaunchers } from '../../src/core/export/export-menu';
 import { plannedModel, roundTrip, roundTrippers, type RoundTripper } from '../corpus/round-trip';
 import { golden } from '../golden/data';
 

@@ -42,7 +42,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
   'a figure that published measurements are compared with': ['src/features/days/core/whole-run#checkpointBytes'],
   'a limit: tests reach it without repeating the number': [
     'src/core/languages/json/document#maximumConfigNodes',
-    'src/features/agents/core/answer#mostTokens',
+    'src/features/agents/core/tool#mostTokens',
     'src/core/layout-search/search#keptSizes',
     'src/core/layout-search/search-budget#planningAnyway',
     'src/core/layout-search/search-budget#solvedAnyway',

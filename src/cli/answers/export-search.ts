@@ -39,7 +39,7 @@ import { planRun, type Planned, requireRun } from '../../core/export/planned-con
 import { exitCodeFor } from '../planned';
 import { readConfig, type ReadingOptions, type RunConfig } from '../read-config';
 import type { Terminal } from '../terminal';
-import { chosenLayout, type SearchChoice } from '../search-choice';
+import { chosenLayout, type SearchChoice } from '../search-options';
 import { outFile, writeOut } from '../write-file';
 import { searchLayouts } from './search';
 

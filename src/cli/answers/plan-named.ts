@@ -9,7 +9,7 @@ import { settingsOfLine } from '../common-options';
 import { planNearby } from '../planned';
 import { readLengths, writtenLengths } from '../problems/lengths';
 import { readInto } from '../read-config';
-import type { SearchChoice } from '../search-choice';
+import type { SearchChoice } from '../search-options';
 import type { Terminal } from '../terminal';
 import { planAnswer } from './plan';
 import { plannedChoice, searchAnswer } from './search';

@@ -38,7 +38,7 @@ import { nextCommand } from '../next-command';
 import { planNearby } from '../planned';
 import type { RunConfig } from '../read-config';
 import { schemeText } from '../scheme-text';
-import { chosenLayout, type SearchChoice } from '../search-choice';
+import { chosenLayout, type SearchChoice } from '../search-options';
 import { indented, section, table } from '../table';
 import type { Terminal } from '../terminal';
 import { searchDetails } from './search-details';

@@ -3,8 +3,7 @@ import { quoted } from '../../core/text';
 import { compareOptions, comparedFiles, isSearchedSide } from '../../features/compare/cli/option';
 import { parseLoss, recoveryOptions } from '../../features/recovery/cli/options';
 import { defineCommand, refuseBoth, usage, type Given, type Line } from '../command';
-import { parseSearchChoice, searchChoice } from '../search-choice';
-import { free, parseFreeKeys, schedules, withSchedules } from '../search-options';
+import { parseSearchChoice, searchChoice, free, parseFreeKeys, schedules, withSchedules } from '../search-options';
 import { all, configOptions, measured, ofWholeRun, refuseSet, schedule, withSchedule } from '../common-options';
 import { sentence } from '../../core/sentence';
 

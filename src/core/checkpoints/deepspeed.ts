@@ -1,7 +1,6 @@
 import { sentence, type Sentence } from '../sentence';
-import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement } from './kind';
+import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement, type PartVerdict } from './verdict';
 import { changesAny, type LayoutChange } from './layout';
-import type { PartVerdict } from './verdict';
 
 const deepspeed = (file: string): string => `deepspeedai/DeepSpeed at edaa7221, ${file}`;
 

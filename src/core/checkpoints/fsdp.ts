@@ -1,7 +1,6 @@
 import { sentence } from '../sentence';
-import { judgedAlike, type CheckpointKind } from './kind';
+import { judgedAlike, type CheckpointKind, type PartVerdict } from './verdict';
 import { changesAny } from './layout';
-import type { PartVerdict } from './verdict';
 import { own } from '../records';
 
 const accelerate = (lines: string): string => `huggingface/accelerate at 16cb6eb8, src/accelerate/utils/fsdp_utils.py ${lines}`;

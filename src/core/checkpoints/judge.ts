@@ -1,10 +1,9 @@
 import type { LauncherFile } from '../run/facts';
 import { programTraits } from '../launchers/as-launched';
 import { sentence } from '../sentence';
-import type { CheckpointKind, CheckpointSettings } from './kind';
+import type { CheckpointKind, CheckpointSettings, CheckpointVerdict, PartVerdict } from './verdict';
 import { layoutChange, type CheckpointLayout, type LayoutChange } from './layout';
 import { checkpointKind } from './registry';
-import type { CheckpointVerdict, PartVerdict } from './verdict';
 
 /** The verdict on a change of the layout. */
 export interface JudgedChange {

@@ -1,7 +1,6 @@
 import { sentence, type Sentence } from '../sentence';
-import type { CheckpointSettings, Judgement } from './kind';
+import type { CheckpointSettings, Judgement, PartVerdict } from './verdict';
 import type { LayoutChange } from './layout';
-import type { PartVerdict } from './verdict';
 
 const checkpointing = (lines: string): string => `NVIDIA/Megatron-LM at d98e8a64, megatron/training/checkpointing.py ${lines}`;
 const bufferSizes = 'NVIDIA/Megatron-LM at d98e8a64, megatron/core/optimizer/distrib_optimizer.py 2300';

@@ -1,8 +1,7 @@
 import { sentence } from '../sentence';
-import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement } from './kind';
+import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement, type PartVerdict } from './verdict';
 import { changesAny, type LayoutChange } from './layout';
 import { judgeTorch } from './megatron-torch';
-import type { PartVerdict } from './verdict';
 
 /** Where the sources of a launcher on Megatron Core decide. */
 interface CoreSources {

@@ -1,7 +1,6 @@
 import { sentence } from '../sentence';
-import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement } from './kind';
+import { judgedAlike, type CheckpointKind, type CheckpointSettings, type Judgement, type PartVerdict } from './verdict';
 import { changesAny, type LayoutChange } from './layout';
-import type { PartVerdict } from './verdict';
 
 const strategy = 'NVIDIA/NeMo at 00767249, nemo/collections/nlp/parts/nlp_overrides.py, NLPDDPStrategy.load_checkpoint';
 

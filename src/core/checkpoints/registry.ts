@@ -5,7 +5,7 @@ import { programTraits, settingOfDeepSpeed } from '../launchers/as-launched';
 import { isLauncher } from '../launchers/registry';
 import { deepspeedCheckpoints } from './deepspeed';
 import { fsdpCheckpoints, replicatedCheckpoints } from './fsdp';
-import type { CheckpointKind } from './kind';
+import type { CheckpointKind } from './verdict';
 import { bridgeCheckpoints, legacyCheckpoints, megatronCheckpoints } from './megatron';
 import { nemoCheckpoints } from './nemo';
 import { titanCheckpoints } from './torchtitan';

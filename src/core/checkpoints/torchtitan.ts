@@ -1,6 +1,5 @@
 import { sentence } from '../sentence';
-import type { CheckpointKind } from './kind';
-import type { PartVerdict } from './verdict';
+import type { CheckpointKind, PartVerdict } from './verdict';
 
 const titan = (file: string): string => `pytorch/torchtitan at b5bcd76c, torchtitan/components/${file}`;
 

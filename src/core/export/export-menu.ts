@@ -1,8 +1,17 @@
-import { newFileLaunchers } from './launchers/new-file-launchers';
 import { sliceExports } from './slices/registry';
 import type { SliceExport } from './slices/slice-export';
 import { chosenCandidate, type Plan } from '../planner/plan';
 import type { ConfigFormat } from '../run/config-format';
+import { launcherFormats, launchers } from '../launchers/registry';
+
+/**
+ * Launchers of which new files are written, as they are offered: the most common first, which come last in the registry. `edits` are the
+ * formats whose files are edited instead.
+ */
+export const newFileLaunchers = launcherFormats.toReversed().flatMap((format) => {
+  const { exported } = launchers[format];
+  return exported === undefined ? [] : [{ format, ...exported, edits: [format, ...(exported.into ?? [])] as readonly ConfigFormat[] }];
+});
 
 /** A launcher of a menu, and whether the planned file is one of it: then a copy of that is edited. */
 type MenuLauncher = (typeof newFileLaunchers)[number] & { readonly isOwn: boolean };

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { countTokens, mostTokens } from '../../../src/features/agents/core/answer';
+import { countTokens, mostTokens } from '../../../src/features/agents/core/tool';
 
 const top = vscode.workspace.workspaceFolders![0]!.uri;
 const folder = vscode.Uri.joinPath(top, 'agents');

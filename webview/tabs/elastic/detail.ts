@@ -1,9 +1,8 @@
-import type { BalanceChoice } from '../../../src/features/elastic/core/plan';
+import { type BalanceChoice, epochLayout } from '../../../src/features/elastic/core/plan';
 import { formatCount, formatDuration, formatNumber, formatPercent, plural } from '../../../src/core/format';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { t } from '../../base/strings';
-import { epochLayout } from '../../../src/features/elastic/core/epoch-layout';
 import type { SpanBox } from './epochs';
 import { balanceName, epochsText, stageContent, timeLines } from './labels';
 import { say } from '../../../src/core/sentence';

@@ -1,11 +1,10 @@
-import { additions, type ElasticVariant, type VariantId } from '../../../src/features/elastic/core/plan';
+import { additions, type ElasticVariant, type VariantId, epochLayout } from '../../../src/features/elastic/core/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
 import { outcomesText } from '../../../src/features/elastic/core/outcomes-text';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure } from '../../shared/figures';
 import { t } from '../../base/strings';
-import { epochLayout } from '../../../src/features/elastic/core/epoch-layout';
 import { epochCount } from './epochs';
 import { variantMeaning, variantName } from './labels';
 import { say } from '../../../src/core/sentence';

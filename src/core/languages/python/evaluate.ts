@@ -1,9 +1,7 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Place } from '../../domain/located';
 import { childNodes, modulePaths, type PythonModule } from './module';
-import { parseLiteral } from './literals';
-import { applied, chosen } from './operators';
-import { deepCopy, truthiness, type PythonObject, type PythonPlain, type PythonValue } from './values';
+import { parseLiteral, deepCopy, truthiness, type PythonObject, type PythonPlain, type PythonValue, applied, chosen } from './values';
 
 /** Statements and expressions that one config may take; the longest recipe takes some hundreds. */
 const mostSteps = 50_000;

@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../domain/model';
 import { modelFields } from '../../model/fields';
-import type { Facts } from '../../run/facts';
+import type { Facts, FactName, LauncherFile } from '../../run/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../counts';
 import { runtimeSchedules } from '../../schedules/registry';
@@ -21,11 +21,53 @@ import {
 } from '../writing/desired-setting';
 import { counted, sentence, type Sentence } from '../../sentence';
 import { gpusUsed } from '../../domain/request';
-import type { Editor } from '../writing/editor';
+import type { Editor, Syntax } from '../writing/editor';
 import { namesIn, settingsByPath, type KeyNames } from '../writing/key-names';
 import { deepspeedKeys } from './settings';
-import { jsonSyntax } from './json-syntax';
 import { own } from '../../records';
+import { changeJson, type JsonChange } from '../../terapipe/change-json';
+import { readEmbeddedDeepSpeed } from './reader';
+import { fillTemplate } from '../../languages/json/template';
+import { spliced } from '../../languages/text-edits';
+
+/** DeepSpeed JSON and its templates, comments and layout kept. */
+const jsonSyntax = (keys: KeyNames): Syntax => ({
+  open: openSettings,
+  edit: (launcher, edit) => {
+    // What fills the template would no longer find its place.
+    const changes = openSettings(launcher).has(edit.fact) ? null : changesFor(keys, launcher, edit);
+    return changes === null ? [] : [changed(launcher.text, changes)];
+  },
+});
+
+function openSettings({ file, text }: LauncherFile): ReadonlyMap<FactName, string> {
+  return new Map(
+    readEmbeddedDeepSpeed(text, file, 0).open.flatMap(({ fact, written }) => (fact === undefined ? [] : [[fact, written] as const])),
+  );
+}
+
+function changesFor(known: KeyNames, { facts }: LauncherFile, { fact, value }: SettingEdit): readonly JsonChange[] | null {
+  if (fact === 'precision') return precisionChanges(facts.precision?.name, value);
+  const path = facts[fact]?.name ?? known[fact]?.[0];
+  if (path === undefined || typeof value === 'object') return null;
+  // The form before stages existed was "zero_optimization": true.
+  const keys = path === 'zero_optimization' ? ['zero_optimization', 'stage'] : path.split('.');
+  return [{ path: keys, value }];
+}
+
+/** One precision is on at a time. */
+function precisionChanges(given: string | undefined, value: SettingEdit['value']): readonly JsonChange[] {
+  const old = given === undefined ? [] : [{ path: given.split('.'), value: false }];
+  return value === 'fp32' || typeof value !== 'string' ? old : [...old, { path: [value, 'enabled'], value: true }];
+}
+
+/** Placeholders are filled with strings of their own length while the text is changed, so that offsets stay. */
+function changed(text: string, changes: readonly JsonChange[]): string {
+  return changes.reduce((before, change) => {
+    const replacement = changeJson(fillTemplate(before).text, [change]);
+    return replacement === null ? before : spliced(before, replacement, replacement.newText);
+  }, text);
+}
 
 /** A precision has an object of its own. */
 const names: KeyNames = namesIn(deepspeedKeys, [

@@ -1,9 +1,8 @@
 import { flagFact } from '../tables/located-flag';
 import { factsOfTable, renamed, tableReads } from '../tables/table';
 import type { ShellProgram } from '../shell/program';
-import type { FindSetting } from './find-setting';
+import { type FindSetting, namedGpu, maxtextFacts, modelTable, otherNames, runTable } from './settings';
 import { isMaxtextScript } from './recognise';
-import { namedGpu, maxtextFacts, modelTable, otherNames, runTable } from './settings';
 
 const key = (name: string): string => name.replaceAll('_', '-');
 const [runFlags, modelFlags] = [renamed(runTable, key), renamed(modelTable, key)];

@@ -2,10 +2,10 @@ import { byDefault } from '../../domain/located';
 import { anyOf, knownWord, sizeUnlessOpen, torchDtypes, word } from '../tables/reads';
 import { count, on, positiveNumber, type FlagRead } from '../../languages/reads';
 import type { Fact, Facts, LauncherFile } from '../../run/facts';
-import { sentence } from '../../sentence';
+import { sentence, counted } from '../../sentence';
 import { row, type FlagTable } from '../tables/table';
-import type { FindSetting } from './find-setting';
-import { stageFindings } from './stages';
+import type { Finding } from '../../findings';
+import { baseLength } from './recognise';
 
 /** Switches that a script gives as `name=True`. */
 const isOn: FlagRead<boolean> = { ...on(true), words: 'one' };
@@ -154,7 +154,7 @@ export function maxtextFacts(find: FindSetting, run: Facts, model: Facts): Pick<
   const leftOut = [
     ...(isPlain ? [] : [`decoder_block: ${block}`]),
     ...policyLeftOut(find),
-    ...chunksLeftOut(find, block),
+    ...chunksLeftOut(facts),
     ...layersOutside(find, block, facts),
   ];
   return { facts, remarks: stageFindings(find, block, facts), ...(leftOut.length > 0 && { leftOut }) };
@@ -301,10 +301,10 @@ function layerByLayer({ recomputeGranularity }: Facts): Facts {
   return { recomputeMethod: byDefault('uniform', why), recomputeLayers: byDefault(1, why) };
 }
 
-/** Llama 4 attends inside chunks in three of four layers: planned as attention to all earlier tokens. */
-function chunksLeftOut(find: FindSetting, block: string): readonly string[] {
-  const chunk = block === 'llama4' ? find('chunk_attn_window_size', sizeUnlessOpen)?.value : undefined;
-  return chunk === undefined ? [] : [`chunk_attn_window_size: ${chunk}`];
+/** Longer sequences than a chunk, which three of four layers of Llama 4 attend inside, are planned as attention to all earlier tokens. */
+function chunksLeftOut({ attentionChunk, sequenceLength }: Facts): readonly string[] {
+  const tokens = sequenceLength?.value ?? baseLength;
+  return attentionChunk === undefined || tokens <= attentionChunk.value ? [] : [`chunk_attn_window_size: ${attentionChunk.value}`];
 }
 
 function policyLeftOut(find: FindSetting): readonly string[] {
@@ -328,3 +328,43 @@ export function namedGpu(find: FindSetting): Pick<LauncherFile, 'gpu'> {
   const isGpu = (find('hardware', word)?.value ?? '').startsWith('gpu');
   return isGpu ? { gpu: byDefault('H100-80GB', sentence`MaxText's configs with hardware: gpu are for A3`) } : {};
 }
+
+/**
+ * @finding maxtext-stages
+ * MaxText: "The number of layers per stage times the number of stages must divide the number of pipeline_parallel_layers", and with
+ * `num_pipeline_repeats` the product of the three must be equal to it. It stops before it trains. Choose a number of stages
+ * (`ici_pipeline_parallelism` times `dcn_pipeline_parallelism`) and `num_layers_per_pipeline_stage` that divide the layers; of DeepSeek's
+ * block those with experts.
+ * @example a model of 16 layers with `ici_pipeline_parallelism: 3`. "16 layers are not 3 stages of 1 layer, repeated"
+ * @source AI-Hypercomputer/maxtext at e591f30c, src/maxtext/configs/types.py 3575 to 3604.
+ * @ignore never: MaxText asserts it.
+ */
+function stageFindings(find: FindSetting, block: string, facts: Facts): readonly Finding[] {
+  const { pipeline, layers, firstDenseLayers } = facts;
+  if (pipeline === undefined || layers === undefined || pipeline.value === 1) return [];
+  const dense = block === 'deepseek' ? (firstDenseLayers?.value ?? 0) : 0;
+  const inside = find('pipeline_parallel_layers', sizeUnlessOpen)?.value ?? layers.value - dense;
+  const each = find('num_layers_per_pipeline_stage', count(1))?.value ?? 1;
+  const repeats = find('num_pipeline_repeats', sizeUnlessOpen)?.value;
+  const product = pipeline.value * each;
+  const fits = repeats === undefined ? inside % product === 0 : product * repeats === inside;
+  const source = [pipeline.source, layers.source].find(({ kind }) => kind === 'file');
+  if (fits || source?.kind !== 'file') return [];
+  const stages = sentence`${counted(pipeline.value, 'stage')} of ${counted(each, 'layer')}`;
+  return [
+    {
+      code: 'maxtext-stages',
+      severity: 'error',
+      place: source.place,
+      message:
+        repeats === undefined
+          ? sentence`${counted(inside, 'layer')} are not ${stages}, repeated`
+          : sentence`${counted(inside, 'layer')} are not ${stages}, ${repeats} times`,
+      remedy: sentence`choose stages and num_layers_per_pipeline_stage whose product divides the layers`,
+      fixes: [],
+    },
+  ];
+}
+
+/** The value of a setting by its name in base.yml. */
+export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;

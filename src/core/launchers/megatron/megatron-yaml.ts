@@ -6,7 +6,7 @@ import type { FlagWord, LocatedFlag } from '../tables/located-flag';
 import { flagKey, flagTable, flagWords, megatronFacts, megatronRemarks } from './megatron-flags';
 import { nvidia } from './forks/nvidia';
 import { coreKeys, gated } from './core-keys';
-import { sharedExperts, withoutIdleExperts } from '../tables/derived';
+import { sharedExperts, withoutIdleExperts } from './derived-facts';
 import { joined, row, under, type Table } from '../tables/table';
 import { createKeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';

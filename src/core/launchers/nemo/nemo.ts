@@ -9,7 +9,7 @@ import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import type { Facts, LauncherFile, Purpose } from '../../run/facts';
 import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
 import { coreKeys, gated } from '../megatron/core-keys';
-import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../tables/derived';
+import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../megatron/derived-facts';
 import { checkpointPath, weightsOnlyFact } from '../tables/checkpoint-facts';
 import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
 import { createKeyReader, type KeyReader } from '../tables/keys';

@@ -3,7 +3,7 @@ import { sentence } from '../../sentence';
 import type { Launcher } from '../launcher';
 import { megatronTraits } from '../traits';
 import { modelOfTorchtune } from './builders';
-import { isTorchtune } from './recognise';
+import { hasAny, type YamlHead } from '../../languages/yaml/head';
 
 /** PyTorch's torchtune: recipes of fine-tuning with FSDP2. */
 export const torchtune: Launcher = {
@@ -32,3 +32,10 @@ export const torchtune: Launcher = {
   },
   modelNamed: modelOfTorchtune,
 };
+
+/** Whether a YAML is a training recipe of torchtune: objects by `_component_`, and a batch, which generation has not. */
+function isTorchtune({ sections }: YamlHead): boolean {
+  const names = new Set(sections.keys());
+  const builds = ['model', 'policy_model', 'tokenizer', 'optimizer'].some((name) => sections.get(name)?.has('_component_') === true);
+  return builds && hasAny(names, ['optimizer']) && hasAny(names, ['batch_size', 'micro_batch_size', 'ppo_batch_size']);
+}

@@ -1,5 +1,4 @@
-import { flagsSinceCore13 } from '../no-such-flags';
-import type { SliceRuntime } from '../slice-runtime';
+import { flagsSinceCore13, type SliceRuntime } from '../slice-runtime';
 
 /** The same on Megatron Core: takes a list of lengths too (`fix`). */
 export const seq1f1bCore: SliceRuntime = {

@@ -1,5 +1,4 @@
-import { flagsSinceCore13, noSuchFlags } from '../no-such-flags';
-import type { SliceRuntime } from '../slice-runtime';
+import { flagsSinceCore13, noSuchFlags, type SliceRuntime } from '../slice-runtime';
 
 /** Flags of newer versions of Megatron-LM, at which the argparse of 2023 stops. */
 const newerFlags: SliceRuntime['lacks'] = {

@@ -1,5 +1,4 @@
-import { flagsSinceCore13, noSuchFlags } from '../no-such-flags';
-import type { SliceRuntime } from '../slice-runtime';
+import { flagsSinceCore13, noSuchFlags, type SliceRuntime } from '../slice-runtime';
 
 /** Sea AI Lab's: equal slices in the order of Seq1F1B, on the legacy models. */
 export const zeroBubble: SliceRuntime = {

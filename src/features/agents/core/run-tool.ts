@@ -4,9 +4,8 @@ import { own } from '../../../core/records';
 import { say } from '../../../core/sentence';
 import { lineColumnAt, orList, printable } from '../../../core/text';
 import { closest } from '../../../core/suggest';
-import { boundedAnswer } from './answer';
+import { boundedAnswer, type Tool, type ToolAnswer, type ToolHost } from './tool';
 import { tools } from './registry';
-import type { Tool, ToolAnswer, ToolHost } from './tool';
 
 /**
  * Answers a call of a tool: what is asked is checked, and what is wrong with it, or with the files, is an answer that reports how to ask.

@@ -12,7 +12,7 @@ import { remedyText, type Remedy } from '../../../core/rules/plan/remedy';
 import type { Run } from '../../../core/run/run';
 import { say, sentence } from '../../../core/sentence';
 import { lineColumnAt } from '../../../core/text';
-import { few, gib, rounded } from './answer';
+import { few, gib, rounded } from './tool';
 import type { LoadedQuestion } from './load';
 
 /*

@@ -8,7 +8,7 @@ import { applyOverrides } from '../../../core/terapipe/overrides';
 import type { Answer } from '../../../cli/answer';
 import type { Line } from '../../../cli/command';
 import { namedConfig, runConfig } from '../../../cli/read-config';
-import { reportText } from '../../../cli/report-text';
+import { reportText } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
 import { daysReport } from '../core/report';
 import { runOfPlans, type DaysConditions } from '../core/run-of-plans';

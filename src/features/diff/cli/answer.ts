@@ -4,9 +4,8 @@ import { printable } from '../../../core/text';
 import { findingLine, printedFinding, type Answer, type Texts } from '../../../cli/answer';
 import { indented, table } from '../../../cli/table';
 import { changeEffects, effects, isReported, type ConfigChange } from '../core/change';
-import type { SideChanges } from './compare-sides';
+import type { SideChanges, Sides } from './compare-sides';
 import { markdownDiff } from './markdown';
-import type { Sides } from './open-sides';
 import { changeRows, figures, fileText, type PlacedChange } from './rows';
 
 /** How a diff is printed. */

@@ -13,7 +13,9 @@ import { readConfig, type ReadingOptions } from '../../../cli/read-config';
 import type { SourceText } from '../../../cli/read-file';
 import { isScheduleFile } from '../../../cli/walk';
 import { compareStates, givenSizes, type ConfigChange, type ConfigState } from '../core/change';
-import type { Side } from './sides';
+import { type Side, openSide, revisionSide, type RevisionRange } from './sides';
+import { usage } from '../../../cli/command';
+import { mergeBase } from './git-tree';
 
 /** How configs are read and planned, the same on both sides. */
 interface ComparingOptions extends Omit<ReadingOptions, 'read'> {
@@ -159,4 +161,31 @@ function givenSize(config: LoadedConfig | null, plan: Plan | null, name: (typeof
   if (plan === null) return config?.run?.training[name]?.value ?? config?.launcher?.facts[name]?.value ?? null;
   const { assumptions, training } = plan.request;
   return assumptions.some(({ key }) => key === `training.${name}`) ? null : training[name];
+}
+
+/** Two states of the same configs. */
+export interface Sides {
+  readonly base: Side;
+  readonly head: Side;
+}
+
+/**
+ * The sides that a command line names: BASE and HEAD, or each path in two revisions.
+ * @throws ExpectedError as `openSide` and `mergeBase`; `usage`.
+ */
+export async function openSides(paths: readonly string[], range: RevisionRange | null, signal: AbortSignal): Promise<Sides[]> {
+  if (range === null) {
+    const [base, head] = await Promise.all(paths.map((name) => openSide(name, signal)));
+    if (base === undefined || base.isFile !== head?.isFile)
+      throw usage(sentence`One of the two is a file and the other a folder`, sentence`name two files or two folders`);
+    return [{ base, head }];
+  }
+  const { base, head, sinceParted } = range;
+  const from = sinceParted ? await mergeBase(base, head, signal) : base;
+  return Promise.all(
+    paths.map(async (inside) => {
+      const [before, after] = await Promise.all([from, head].map((revision) => revisionSide(revision, inside, signal)));
+      return { base: before, head: after } as Sides;
+    }),
+  );
 }

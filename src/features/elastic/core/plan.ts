@@ -5,6 +5,7 @@ import type { StageUnits } from './balance';
 import type { StageBytes } from './stage-bytes';
 import type { BalanceName, ElasticRequest } from './request';
 import { sentence, type Sentence } from '../../../core/sentence';
+import { sizesText } from '../../../core/domain/sizes-text';
 
 /** What is switched on. In the order in which the paper adds it. */
 export type VariantId = 'none' | 'freezing' | 'pipe' | 'pipe-cache' | 'pipe-dp' | 'all';
@@ -102,4 +103,9 @@ export interface ElasticPlan {
   readonly cost: Pick<CostProvenance, 'description'> & { readonly kind: 'roofline' | 'profile' | 'throughputs' };
   /** One line each: what the numbers mean. */
   readonly reasons: readonly Sentence[];
+}
+
+/** `TP1 PP8 DP2`: the layout of an epoch. Runs that freeze layers have no tensor, context or expert parallelism. */
+export function epochLayout({ pipelineLength, replicas }: Pick<ElasticEpoch, 'pipelineLength' | 'replicas'>): string {
+  return sizesText({ tensor: 1, pipeline: pipelineLength, data: replicas, context: 1, expert: 1 });
 }

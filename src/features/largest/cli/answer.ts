@@ -4,7 +4,7 @@ import { say } from '../../../core/sentence';
 import type { Answer } from '../../../cli/answer';
 import type { Line } from '../../../cli/command';
 import { namedConfig, runConfig } from '../../../cli/read-config';
-import { reportText } from '../../../cli/report-text';
+import { reportText } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
 import { profilesFolder, readProfiles } from '../../../profiler/store';
 import { largestThatFits, type Largest } from '../core/largest';

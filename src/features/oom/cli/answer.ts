@@ -3,7 +3,7 @@ import { say } from '../../../core/sentence';
 import type { Answer } from '../../../cli/answer';
 import type { Line } from '../../../cli/command';
 import { namedConfig, runConfig } from '../../../cli/read-config';
-import { reportText } from '../../../cli/report-text';
+import { reportText } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
 import { writeOut } from '../../../cli/write-file';
 import { profilesFolder, readProfiles } from '../../../profiler/store';

@@ -1,7 +1,8 @@
 import { column, formatBytes, formatDuration, formatPercent, formatTokens, plural } from '../../../core/format';
-import { engineLaunch, gpuNames, relativeRegret, type ServedEngine } from '../core/answer';
+import { engineLaunch, gpuNames, relativeRegret, type ServedEngine, servedRequest } from '../core/answer';
 import { decodeTexts } from '../core/decode';
-import { prefillRemedy, type Prefill } from '../core/prefill';
+import { prefillRemedy, type Prefill, planPrefill, servedPrefill, timesOfLengths } from '../core/prefill';
+import { servedModel, usualPrompt } from '../core/served-model';
 import type { ServedCut, ServingRuntime } from '../core/serving';
 import { slowdownText } from '../../../core/planner/explain/slower';
 import { say } from '../../../core/sentence';
@@ -9,6 +10,11 @@ import type { PlanRequest } from '../../../core/domain/request';
 import { printable } from '../../../core/text';
 import type { Answer } from '../../../cli/answer';
 import { indented, table } from '../../../cli/table';
+import type { Line } from '../../../cli/command';
+import { readLengths } from '../../../cli/problems/lengths';
+import { namedConfig, readInto, runConfig } from '../../../cli/read-config';
+import type { Terminal } from '../../../cli/terminal';
+import { maximum } from '../../../core/numbers';
 
 /** What `terapipe prefill` found. */
 interface PrefillReport {
@@ -31,7 +37,7 @@ export type PrefillExport = ServingRuntime | 'list';
 const mostShown = 12;
 
 /** `terapipe prefill`: the chunks, what proves them, and what others' rules lose. */
-export function prefillAnswer(found: PrefillReport): Answer {
+function prefillAnswer(found: PrefillReport): Answer {
   const { request, prefill, times, prompts, served } = found;
   const { chunks, timeToFirstTokenMs, lowerBoundMs, exact, unit, rules, memory, decode, chunkMs, stageMs } = prefill;
   const { layout } = request;
@@ -142,4 +148,30 @@ function memoryText({ memory }: Prefill): string {
   const remedy = prefillRemedy(memory);
   const held = `Memory: ${formatBytes(weightsBytes)} of weights and ${formatBytes(keyValueBytes)} of keys and values in the ${formatBytes(usableBytes)} that engines use of a GPU of ${formatBytes(capacityBytes)}`;
   return remedy === null ? held : `${held}: does not fit; ${say(remedy)}`;
+}
+
+/** What `prefill` is asked for, as its options say. */
+interface AskedPrefill {
+  /** Tokens; null: those of `lengths`, else as many as the model has positions for. */
+  readonly prompt: number | null;
+  /** A file of lengths of prompts. */
+  readonly lengths: string | undefined;
+  /** Longest that a chunk may take. */
+  readonly capMs: number;
+  readonly to: PrefillExport | null;
+}
+
+/** `terapipe prefill` of the config that the line names. @throws ExpectedError as `readLengths`, `namedConfig` and the planner. */
+export async function prefillNamed(line: Line, wanted: AskedPrefill, terminal: Terminal, texts: Map<string, string>): Promise<Answer> {
+  const { prompt, capMs, to } = wanted;
+  const lengths = wanted.lengths === undefined ? null : readLengths(await readInto(texts, wanted.lengths));
+  const { run } = await runConfig(await namedConfig(line, terminal, texts), line, texts);
+  const tokens = prompt ?? (lengths === null ? usualPrompt(run) : maximum(lengths.map((each) => each.tokens)));
+  const request = servedRequest(run, { tokens, stages: null }, line.defaults);
+  const prefill = planPrefill(request, capMs, terminal.signal);
+  const { timeToFirstTokenMs: ms } = prefill;
+  const times = lengths === null ? { meanMs: ms, p50Ms: ms, p99Ms: ms } : timesOfLengths(request, lengths, capMs, terminal.signal);
+  const prompts = lengths?.reduce((sum, { count }) => sum + count, 0) ?? 1;
+  const served = servedPrefill(request, lengths, capMs);
+  return prefillAnswer({ request, model: servedModel(run), prefill, times, prompts, served, to });
 }

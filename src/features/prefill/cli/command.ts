@@ -32,7 +32,7 @@ export const prefillCommand = defineCommand({
     const capMs = parseChunkCap(given['chunk-cap']);
     const to = given.to === undefined ? null : parseChoice(exports, given.to, 'nothing that prefill is written for');
     return async (terminal, texts) =>
-      (await import('./prefill-named')).prefillNamed(line, { prompt, lengths: given.lengths, capMs, to }, terminal, texts);
+      (await import('./answer')).prefillNamed(line, { prompt, lengths: given.lengths, capMs, to }, terminal, texts);
   },
 });
 

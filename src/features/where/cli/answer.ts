@@ -7,7 +7,7 @@ import type { Answer } from '../../../cli/answer';
 import { searchLayouts } from '../../../cli/answers/search';
 import type { Line } from '../../../cli/command';
 import { namedConfig, readInto, runConfig } from '../../../cli/read-config';
-import { reportText } from '../../../cli/report-text';
+import { reportText } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
 import { machineNamed, parseMachines, usualMachines } from '../core/machines';
 import { planMachines, type FoundPlan, type Unplanned } from '../core/plan-machines';

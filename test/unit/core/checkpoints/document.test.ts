@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { describe, it } from 'mocha';
 import { deepspeedCheckpoints } from '../../../../src/core/checkpoints/deepspeed';
 import { fsdpCheckpoints, replicatedCheckpoints } from '../../../../src/core/checkpoints/fsdp';
-import type { CheckpointKind, CheckpointSettings } from '../../../../src/core/checkpoints/kind';
+import type { CheckpointKind, CheckpointSettings } from '../../../../src/core/checkpoints/verdict';
 import { layoutChange, type CheckpointLayout } from '../../../../src/core/checkpoints/layout';
 import { bridgeCheckpoints, legacyCheckpoints, megatronCheckpoints } from '../../../../src/core/checkpoints/megatron';
 import { nemoCheckpoints } from '../../../../src/core/checkpoints/nemo';

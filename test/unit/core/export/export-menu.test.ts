@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { exportMenu } from '../../../../src/core/export/export-menu';
-import { newFileLaunchers } from '../../../../src/core/export/launchers/new-file-launchers';
+import { exportMenu, newFileLaunchers } from '../../../../src/core/export/export-menu';
 import { sliceExports } from '../../../../src/core/export/slices/registry';
 import { sliceRuntimes } from '../../../../src/core/slice-runtimes/registry';
 import type { Plan } from '../../../../src/core/planner/plan';

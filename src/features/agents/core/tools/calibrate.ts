@@ -8,10 +8,9 @@ import { fileStart } from '../../../../core/languages/json/document';
 import { formatDuration, formatNumber, formatPercent } from '../../../../core/format';
 import { chosenCandidate } from '../../../../core/planner/plan';
 import { say, sentence } from '../../../../core/sentence';
-import { boundedAnswer, rounded } from '../answer';
+import { boundedAnswer, rounded, defineTool, type ToolHost } from '../tool';
 import { askedEntries } from '../input';
 import { planAsked } from '../load';
-import { defineTool, type ToolHost } from '../tool';
 import { memoryText, stepText, titleText } from '../words';
 
 export const calibrateTool = defineTool({

@@ -6,10 +6,9 @@ import { fileStart } from '../../../../core/languages/json/document';
 import { mayFit, memoryVerdict } from '../../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../../core/planner/plan';
 import { planRun } from '../../../../core/export/planned-config';
-import { boundedAnswer, few } from '../answer';
+import { boundedAnswer, few, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { loadAsked } from '../load';
-import { defineTool } from '../tool';
 import { findingData, findingText, memoryData, memoryText, readFromText, remediesText } from '../words';
 
 export const checkTool = defineTool({

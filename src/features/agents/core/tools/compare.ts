@@ -5,10 +5,9 @@ import { formatDuration } from '../../../../core/format';
 import { mayFit } from '../../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../../core/planner/plan';
 import { say } from '../../../../core/sentence';
-import { boundedAnswer, few, rounded } from '../answer';
+import { boundedAnswer, few, rounded, defineTool } from '../tool';
 import { askedEntries, configEntries, set } from '../input';
 import { planAsked } from '../load';
-import { defineTool } from '../tool';
 import { memoryText, remediesText } from '../words';
 
 export const compareTool = defineTool({

@@ -10,10 +10,9 @@ import { say } from '../../../../core/sentence';
 import { daysReport } from '../../../days/core/report';
 import { exactly, runOfPlans } from '../../../days/core/run-of-plans';
 import { usualFailures, usualRestart, usualStorage, type Ranged, type WholeRun } from '../../../days/core/whole-run';
-import { boundedAnswer, rounded } from '../answer';
+import { boundedAnswer, rounded, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { loadAsked } from '../load';
-import { defineTool } from '../tool';
 import { assumesText, readFromText, runsText, stepText } from '../words';
 
 const above0 = (description: string, most = 1e6) =>

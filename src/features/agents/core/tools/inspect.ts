@@ -4,10 +4,9 @@ import { formatCount } from '../../../../core/format';
 import { countModelParameters } from '../../../../core/huggingface/count';
 import { own } from '../../../../core/records';
 import { say } from '../../../../core/sentence';
-import { boundedAnswer, few } from '../answer';
+import { boundedAnswer, few, defineTool, type ToolAnswer } from '../tool';
 import { askedEntries } from '../input';
 import { loadAsked, type LoadedQuestion } from '../load';
-import { defineTool, type ToolAnswer } from '../tool';
 import { lineText } from '../words';
 
 export const inspectTool = defineTool({

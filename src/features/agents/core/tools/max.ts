@@ -5,10 +5,9 @@ import { largestThatFits } from '../../../largest/core/largest';
 import { lackText, mayFitText } from '../../../largest/core/report';
 import { largestKinds, largestUnits } from '../../../largest/core/kinds';
 import { say } from '../../../../core/sentence';
-import { boundedAnswer, gib } from '../answer';
+import { boundedAnswer, gib, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { loadAsked } from '../load';
-import { defineTool } from '../tool';
 import { readFromText } from '../words';
 
 export const maxTool = defineTool({

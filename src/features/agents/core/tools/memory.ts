@@ -4,10 +4,9 @@ import { formatBytes } from '../../../../core/format';
 import { limitText, mayFit, memoryVerdict } from '../../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../../core/planner/plan';
 import { say } from '../../../../core/sentence';
-import { boundedAnswer, few, gib } from '../answer';
+import { boundedAnswer, few, gib, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { planAsked } from '../load';
-import { defineTool } from '../tool';
 import { assumesText, memoryData, memoryText, remediesText, runsText, startsText, titleText } from '../words';
 
 export const memoryTool = defineTool({

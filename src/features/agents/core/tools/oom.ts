@@ -6,10 +6,9 @@ import { ExpectedError } from '../../../../core/errors';
 import { explainOom, type OomPlan, type PlannedRun } from '../../../oom/core/answer';
 import { evidenceOfText } from '../../../oom/core/read-log';
 import { verdictSentences } from '../../../oom/core/report';
-import { boundedAnswer, gib } from '../answer';
+import { boundedAnswer, gib, defineTool, type ToolHost } from '../tool';
 import { askedEntries, type ConfigQuestion } from '../input';
 import { planAsked } from '../load';
-import { defineTool, type ToolHost } from '../tool';
 
 export const oomTool = defineTool({
   title: 'Why a run ran out of memory',

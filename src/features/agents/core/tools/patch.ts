@@ -10,10 +10,9 @@ import { chosenCandidate } from '../../../../core/planner/plan';
 import { say, sentence } from '../../../../core/sentence';
 import { changeJson } from '../../../../core/terapipe/change-json';
 import { settingKey } from '../../../../core/terapipe/overrides';
-import { boundedAnswer, countTokens } from '../answer';
+import { boundedAnswer, countTokens, defineTool, type ToolHost } from '../tool';
 import { configEntries, set as settings } from '../input';
 import { planAsked, type PlannedQuestion } from '../load';
-import { defineTool, type ToolHost } from '../tool';
 import { memoryText, stepText } from '../words';
 
 export const patchTool = defineTool({

@@ -7,10 +7,9 @@ import { chosenCandidate } from '../../../../core/planner/plan';
 import { trainingCost, trainingCostText } from '../../../../core/planner/training-cost';
 import { say } from '../../../../core/sentence';
 import { neededFor } from '../../../../core/schedules/runtimes';
-import { boundedAnswer, few } from '../answer';
+import { boundedAnswer, few, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { planAsked } from '../load';
-import { defineTool } from '../tool';
 import { assumesText, memoryText, planData, readFromText, remediesText, runsText, startsText, stepText, titleText } from '../words';
 
 export const planTool = defineTool({

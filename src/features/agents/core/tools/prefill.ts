@@ -4,10 +4,9 @@ import { answerPrefill, servedRequest } from '../../../prefill/core/answer';
 import { servedModel, usualPrompt } from '../../../prefill/core/served-model';
 import { formatBytes, formatDuration } from '../../../../core/format';
 import { say } from '../../../../core/sentence';
-import { boundedAnswer, few, rounded } from '../answer';
+import { boundedAnswer, few, rounded, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { loadAsked, askedRun } from '../load';
-import { defineTool } from '../tool';
 
 export const prefillTool = defineTool({
   title: 'Prefill chunks of a prompt',

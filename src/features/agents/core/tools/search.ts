@@ -19,11 +19,10 @@ import { costProvenance } from '../../../../core/time-model/provenance';
 import { resolveRun } from '../../../../core/plan-request/resolve';
 import { scenarioText } from '../../../../core/plan-request/scenario';
 import { say, sentence } from '../../../../core/sentence';
-import { boundedAnswer, few, rounded } from '../answer';
+import { boundedAnswer, few, rounded, defineTool, type ToolAnswer, type ToolHost } from '../tool';
 import { askedEntries } from '../input';
 import { loadAsked, askedRun } from '../load';
 import { searchFor, type FoundSoFar } from '../timed-search';
-import { defineTool, type ToolAnswer, type ToolHost } from '../tool';
 import { memoryData } from '../words';
 
 export const searchTool = defineTool({

@@ -2,10 +2,9 @@ import * as v from 'valibot';
 import { formatDuration, formatPercent } from '../../../../core/format';
 import { chosenCandidate } from '../../../../core/planner/plan';
 import { say } from '../../../../core/sentence';
-import { boundedAnswer, few, rounded } from '../answer';
+import { boundedAnswer, few, rounded, defineTool } from '../tool';
 import { askedEntries } from '../input';
 import { planAsked } from '../load';
-import { defineTool } from '../tool';
 import { memoryText, stepText, titleText } from '../words';
 
 export const slicesTool = defineTool({

@@ -9,11 +9,9 @@ import { resolveRun } from '../../../../core/plan-request/resolve';
 import { say, sentence } from '../../../../core/sentence';
 import { overrideKeys, settingKey } from '../../../../core/terapipe/overrides';
 import { comparedSchedules } from '../../../../core/domain/schedule-names';
-import { boundedAnswer, few } from '../answer';
-import { askedEntries } from '../input';
+import { boundedAnswer, few, defineTool, type ToolHost } from '../tool';
+import { askedEntries, type ConfigQuestion } from '../input';
 import { loadAsked } from '../load';
-import { defineTool, type ToolHost } from '../tool';
-import type { ConfigQuestion } from '../input';
 import { lineText } from '../words';
 
 export const valuesTool = defineTool({

@@ -16,11 +16,10 @@ import { machineNamed, parseMachine, usualMachines, type Machine } from '../../.
 import { planMachines, type FoundPlan as MachinePlan } from '../../../where/core/plan-machines';
 import { gpuHourPrice, toPrices } from '../../../where/core/prices';
 import { rankMachines, ranksByCost, type RankedMachine } from '../../../where/core/rank';
-import { boundedAnswer, few, rounded } from '../answer';
+import { boundedAnswer, few, rounded, defineTool, type ToolHost } from '../tool';
 import { askedEntries } from '../input';
 import { askedRun, loadAsked } from '../load';
 import { searchFor } from '../timed-search';
-import { defineTool, type ToolHost } from '../tool';
 
 const above0 = (description: string, most: number) =>
   v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(most), v.description(description)));
