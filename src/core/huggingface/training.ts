@@ -11,6 +11,8 @@ export type TrainingOfModel = LocatedPartial<Pick<TrainingSpec, 'dropout' | 'gem
 /** Shares dropped out of hidden states, by the names of transformers' classes, and out of attention's probabilities. */
 const hiddenKeys = ['hidden_dropout_prob', 'hidden_dropout', 'resid_pdrop', 'dropout', 'dropout_rate', 'resid_dropout', 'residual_dropout'];
 const attentionKeys = ['attention_probs_dropout_prob', 'attention_dropout', 'attention_dropout_prob', 'attn_pdrop', 'attn_dropout'];
+/** Of both: `T5Attention` drops out probabilities by the share of the hidden states. */
+const sharedKeys = ['dropout_rate'];
 
 interface SharesDropped {
   readonly hidden: Located<number> | undefined;
@@ -23,7 +25,8 @@ interface SharesDropped {
  */
 export function sharesDropped(source: Source): SharesDropped {
   const hidden = shareSet(source, hiddenKeys);
-  const attention = shareSet(source, attentionKeys) ?? shareSet(source, attentionKeys, objectIn(source, 'attn_config'));
+  const attention =
+    shareSet(source, attentionKeys) ?? shareSet(source, attentionKeys, objectIn(source, 'attn_config')) ?? shareSet(source, sharedKeys);
   return {
     hidden: hidden ?? (attention && shareOfClass(source, hiddenKeys)),
     attention: attention ?? (hidden && shareOfClass(source, attentionKeys)),

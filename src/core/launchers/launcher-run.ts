@@ -17,7 +17,7 @@ import { replaceSizes } from './replaced-sizes';
 import { frequencyPattern, latentAttentionSizes, readModelTraits } from '../run/traits';
 import type { Run, RunModel } from '../run/run';
 import type { LocatedPartial, TrainingSettings } from '../run/given';
-import type { WrittenModel } from '../run/written-model';
+import { withDetails, type ModelTraits, type WrittenModel } from '../run/written-model';
 import { readOptimizer } from './tables/optimizer-facts';
 import { greatestDivisor } from '../numbers';
 import { without } from '../records';
@@ -56,6 +56,7 @@ export function runOfLauncher(launcher: LauncherFile, title: string, joined: Joi
     traits,
     ...unplannedBy(facts),
     ...joined,
+    ...(joined?.traits && { traits: withLaunchedDropout(joined.traits, facts) }),
     // Either the launcher or the config gives all layers of a hybrid.
     ...(isHybrid(launcher.facts) && { traits }),
     file,
@@ -233,6 +234,18 @@ function resolveDropout({ hiddenDropout, attentionDropout, attention }: Facts): 
   if (hiddenDropout === undefined) return undefined;
   const isOfScores = attention?.value === 'unfused' && (attentionDropout?.value ?? 0) > 0;
   return from(hiddenDropout, hiddenDropout.value > 0 || isOfScores);
+}
+
+/** The shares of a launcher that has settings of its own for them win over those of the model config joined to it. */
+function withLaunchedDropout(traits: ModelTraits, { hiddenDropout, attentionDropout }: Facts): ModelTraits {
+  if (hiddenDropout === undefined && attentionDropout === undefined) return traits;
+  const { hiddenDropoutShare = 0, attentionDropoutShare = 0, ...details } = traits.details ?? {};
+  const [hidden, attention] = [hiddenDropout?.value ?? hiddenDropoutShare, attentionDropout?.value ?? attentionDropoutShare];
+  return withDetails(without(traits, 'details'), {
+    ...details,
+    ...(hidden > 0 && { hiddenDropoutShare: hidden }),
+    ...(attention > 0 && { attentionDropoutShare: attention }),
+  });
 }
 
 /** Further tokens are predicted where a launcher sets it; a recipe of Megatron-Bridge may set it in Python. */

@@ -30,6 +30,8 @@ export interface LauncherTraits {
   readonly batchOfReplica: 'local' | 'accumulated' | null;
   /** A micro-batch that is larger than a rank's share of the batch is lowered to it, not refused. */
   readonly capsMicroBatch?: true;
+  /** It has no tensor parallelism of models with a state. */
+  readonly keepsStatesWhole?: true;
   /** What its files train on, where that is not a GPU: they are read, and planned only where a GPU is named. */
   readonly accelerator?: string;
   /** It runs as Megatron-LM does, and is a program of its own: Megatron's checks and reports are not its. */

@@ -10,7 +10,8 @@ export const lingua: Launcher = {
   endings: ['yaml', 'yml'],
   isIts: ({ yaml }) => isLingua(yaml()),
   reader: async () => (await import('./lingua')).readLingua,
-  traits: fsdpTraits,
+  // `tp_parallelize=None` in apps/mamba/train.py and apps/fastRNN/train.py, which `parallelize_model` stops on
+  traits: { ...fsdpTraits, keepsStatesWhole: true },
   capabilities: {
     name: 'lingua',
     source: 'facebookresearch/lingua at 437d680, lingua/distributed.py 58 to 67, 409 and 437, lingua/transformer.py 431',

@@ -5,7 +5,7 @@ import type { Capabilities } from '../../run/facts';
 import { sentence } from '../../sentence';
 import type { Launcher } from '../launcher';
 import { megatronTraits, type LauncherTraits } from '../traits';
-import { isMaxtext, isMaxtextScript } from './recognise';
+import { baseLength, isMaxtext, isMaxtextScript } from './recognise';
 
 const traits: LauncherTraits = {
   ...megatronTraits,
@@ -28,7 +28,7 @@ const capabilities: Capabilities = {
   silent: {
     ...silentCheckpointing(true),
     precision: 'bf16',
-    sequenceLength: 2048,
+    sequenceLength: baseLength,
     microBatch: 12,
     zeroStage: 3,
     gradAccumulationFp32: true,

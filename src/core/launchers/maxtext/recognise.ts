@@ -1,6 +1,9 @@
 import { hasAny, type YamlHead } from '../../languages/yaml/head';
 import { findMentions } from '../shell/recognise';
 
+/** Tokens of a sequence that no file gives (`max_target_length` of src/maxtext/configs/base.yml). */
+export const baseLength = 2048;
+
 // bounded: the text may be `maxtext/` a hundred thousand times
 const program = /\bmaxtext[./][\w./${}]{0,100}train\w*|\bmaxtext[./][\w./]{0,100}\$\{?\w+/gi;
 const overrides =

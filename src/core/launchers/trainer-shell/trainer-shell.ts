@@ -23,7 +23,8 @@ import { metaseqFacts, modelOfMetaseq } from './metaseq';
 import { isTrainerScript } from './recognise';
 import { modelOfHub } from '../../huggingface/hub-models';
 import { readHuggingFace } from '../../huggingface/reader';
-import { sentence } from '../../sentence';
+import { greatestCommonDivisor } from '../../numbers';
+import { counted, sentence } from '../../sentence';
 
 /** A switch that may be followed by its truth: `--bf16`, `--bf16 True`. */
 function toggle<const T>(value: T): FlagRead<T> {
@@ -224,8 +225,9 @@ function settingsIn(layers: readonly Layer[]): Facts {
 }
 
 /**
- * How ranks that share a sequence exchange it: open-instruct always by Ulysses (`DeepSpeedSequenceParallelConfig`), ms-swift where the size
- * divides the key/value heads (`SequenceParallel._init_device_mesh`; else a ring around it), which the name of the model gives.
+ * How ranks that share a sequence exchange it: open-instruct always by Ulysses (`DeepSpeedSequenceParallelConfig`), ms-swift by Ulysses in
+ * groups of as many ranks as divide both the size and the key/value heads, which the name of the model gives, and by a ring of these groups
+ * (`SequenceParallel._init_device_mesh` of swift/sequence_parallel/sequence_parallel.py at 07bea95d).
  */
 function sequenceExchange(text: string, { context, flavor }: Facts): Facts {
   if (context === undefined || flagKey(context.name ?? '') !== 'sequence-parallel-size') return {};
@@ -233,9 +235,14 @@ function sequenceExchange(text: string, { context, flavor }: Facts): Facts {
     return { contextCommunication: byDefault('ulysses', sentence`open-instruct shares sequences by Ulysses`) };
   const config = callsSwift.test(text) && flavor !== undefined ? modelOfHub(flavor.value).config : null;
   const heads = config === null ? undefined : readHuggingFace('', config).facts.kvHeads?.value;
-  return heads !== undefined && heads % context.value === 0
-    ? { contextCommunication: byDefault('ulysses', sentence`ms-swift has Ulysses where the size divides the key/value heads`) }
-    : {};
+  if (heads === undefined) return {};
+  const ulysses = greatestCommonDivisor(heads, context.value);
+  const ring = context.value / ulysses;
+  const why = sentence`ms-swift divides ${counted(heads, 'key/value head')} by Ulysses, and has a ring of what is left`;
+  if (ring === 1) return { contextCommunication: byDefault('ulysses', why) };
+  return ulysses === 1
+    ? { contextCommunication: byDefault('p2p', why) }
+    : { contextCommunication: byDefault('a2a+p2p', why), contextLevels: byDefault([ulysses, ring], why) };
 }
 
 const callsSwift = /\bswift[ \t]+(?:sft|pt|rlhf)\b/;

@@ -165,7 +165,7 @@ function virtualStages({ facts, format }: ConfigView): Issue | null {
  * @finding state-tp
  * SSM and linear-attention layers are divided by their heads: Megatron-LM gives every GPU of a tensor-parallel group the same number of
  * them and whole groups of heads that are written and read alike (`MambaMixer`, `GatedDeltaNet`). Choose a tensor size that divides both.
- * The first version of Mamba and recurrent networks are not divided at all: no code divides their layers.
+ * The first version of Mamba and recurrent networks are not divided at all: no code divides their layers. lingua divides no Mamba-2 either.
  * @source Megatron-LM, `megatron/core/ssm/mamba_mixer.py`, lines 262 and 270
  */
 function stateOverTensor(view: ConfigView): Issue | null {
@@ -173,15 +173,16 @@ function stateOverTensor(view: ConfigView): Issue | null {
   const tensor = parallelSize(facts, format, 'tensor');
   const state = stateSizes(view);
   if (tensor === null || state === null || dividesState(view, tensor)) return null;
-  const { heads, groups, isWhole, isRecurrent } = state;
-  const common = isWhole ? 1 : heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);
+  const { heads, groups, whole } = state;
+  const common = whole !== null ? 1 : heads === null ? (groups ?? 1) : groups === null ? heads : greatestCommonDivisor(heads, groups);
   const near = nearestFitting(listDivisors(common), tensor, (size) => fitsTensor(view, size));
   const sizes = [...(heads === null ? [] : [many(heads, 'head')]), ...(groups === null ? [] : [many(groups, 'group')])];
   return {
     at: ['tensor', 'stateGroups', 'stateHeads'],
-    message: isWhole
-      ? sentence`${isRecurrent ? sentence`A recurrent network` : sentence`The first version of Mamba`} is not divided over GPUs, and the tensor size is ${formatNumber(tensor)}`
-      : sentence`The ${sizes.reduce((a, b) => sentence`${a} and ${b}`)} of the state are not divisible by a tensor size of ${formatNumber(tensor)}`,
+    message:
+      whole !== null
+        ? sentence`${whole} is not divided over GPUs, and the tensor size is ${formatNumber(tensor)}`
+        : sentence`The ${sizes.reduce((a, b) => sentence`${a} and ${b}`)} of the state are not divisible by a tensor size of ${formatNumber(tensor)}`,
     remedy: sentence`use a tensor size of ${listed(near)}`,
     changes: setTo('tensor', near),
   };

@@ -81,34 +81,35 @@ export function dividesHeads({ facts, format, traits }: ConfigView, size: number
 }
 
 /** What a tensor size has to divide in layers with a state: heads and groups, as far as they are known. Null: no layer has one. */
-export function stateSizes({ facts, traits: { state } }: ConfigView): StateSizes | null {
+export function stateSizes({ facts, format, traits: { state } }: ConfigView): StateSizes | null {
   if (state !== undefined) {
     const { kind, heads, groups } = state;
-    return { heads, groups, ...wholeness(kind) };
+    return { heads, groups, whole: wholeState(kind, format) };
   }
   if (!isHybrid(facts)) return null;
-  return { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), ...wholeness(facts.stateKind?.value) };
+  const whole = wholeState(facts.stateKind?.value, format);
+  return { heads: countOf(facts, 'stateHeads'), groups: countOf(facts, 'stateGroups'), whole };
 }
 
-/** No tensor-parallel code divides the first version of Mamba and recurrent networks. */
-function wholeness(kind: StateKind | undefined): Pick<StateSizes, 'isWhole' | 'isRecurrent'> {
-  const isRecurrent = kind !== undefined && isRecurrentKind(kind);
-  return { isWhole: kind === 'mamba' || isRecurrent, isRecurrent };
+/** No tensor-parallel code divides the first version of Mamba and recurrent networks; that of some launchers divides no state. */
+function wholeState(kind: StateKind | undefined, format: ConfigFormat): Sentence | null {
+  if (kind === 'mamba') return sentence`The first version of Mamba`;
+  if (kind !== undefined && isRecurrentKind(kind)) return sentence`A recurrent network`;
+  return launcherTraits(format).keepsStatesWhole === true ? sentence`The state-space model of this launcher` : null;
 }
 
 interface StateSizes {
   readonly heads: number | null;
   readonly groups: number | null;
-  /** Not divided over GPUs. */
-  readonly isWhole: boolean;
-  readonly isRecurrent: boolean;
+  /** What is not divided over GPUs; null: the state is. */
+  readonly whole: Sentence | null;
 }
 
 /** Whether a tensor size divides the layers with a state, as far as they are known. */
 export function dividesState(view: ConfigView, tensor: number): boolean {
   const state = stateSizes(view);
   if (state === null) return true;
-  return state.isWhole ? tensor === 1 : [state.heads, state.groups].every((count) => (count ?? 0) % tensor === 0);
+  return state.whole !== null ? tensor === 1 : [state.heads, state.groups].every((count) => (count ?? 0) % tensor === 0);
 }
 
 /**

@@ -86,12 +86,14 @@ describe('MaxText', () => {
   });
 
   // src/maxtext/configs/models/llama4-17b-128e.yml
-  it('plans Llama 4 with its experts in every other layer, and names the chunks that it attends in', async () => {
+  it('plans Llama 4 with its experts in every other layer, and names its chunks where a sequence is longer', async () => {
     const llama = 'decoder_block: "llama4"\nbase_emb_dim: 5120\nbase_num_decoder_layers: 4\nbase_num_query_heads: 40\nbase_num_kv_heads: 8\nbase_mlp_dim: 16384\nbase_moe_mlp_dim: 8192\nvocab_size: 202048\nnum_experts: 128\nshared_experts: 1\nnum_experts_per_tok: 1\ninterleave_moe_layer_step: 2\nchunk_attn_window_size: 8192\n'; // prettier-ignore
     const { model } = await request('llama4.yml', llama, 4);
     assert.deepEqual([model.denseFfn ?? model.ffn, model.experts?.count, model.experts?.sharedFfn], [16384, 128, 8192]);
     assert.deepEqual(model.layerKinds?.map(({ feedForward }) => feedForward), ['dense', 'experts', 'dense', 'experts']); // prettier-ignore
-    assert.deepEqual(readMaxtext('llama4.yml', llama).leftOut, ['chunk_attn_window_size: 8192']);
+    const leftOut = (length: string): unknown => readMaxtext('llama4.yml', llama + length).leftOut;
+    assert.deepEqual([leftOut(''), leftOut('max_target_length: 8192\n')], [undefined, undefined]);
+    assert.deepEqual(leftOut('max_target_length: 16384\n'), ['chunk_attn_window_size: 8192']);
     const own = 'use_qk_norm: true\nnope_layer_interval: 4\ntemperature_tuning: true\n';
     const { model: whole } = await request('llama4.yml', llama + own, 4);
     const { qkL2Norm, noRopeLayers, attentionTemperature, attentionChunk, routerScore, routerInputScaling } = whole.details ?? {};

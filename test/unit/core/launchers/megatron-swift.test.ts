@@ -88,8 +88,15 @@ describe("ms-swift's Megatron", () => {
     const exchange = async (text: string): Promise<unknown> =>
       (await loadConfig('a.sh', text, { read: readerOf({}), shell: () => Promise.resolve(shell) })).run?.training.contextParallelComm
         ?.value;
-    // 2 key/value heads: two ranks divide them, eight do not
-    assert.deepEqual([await exchange(script), await exchange(script.replace('size 8', 'size 2'))], [undefined, 'all-to-all']);
+    const facts = async (ranks: number): Promise<unknown[]> => {
+      const text = script.replace('size 8', `size ${ranks}`);
+      const { launcher } = await loadConfig('a.sh', text, { read: readerOf({}), shell: () => Promise.resolve(shell) });
+      return [launcher?.facts.contextCommunication?.value, launcher?.facts.contextLevels?.value, await exchange(text)];
+    };
+    // 2 key/value heads: Ulysses between two ranks, a ring of what is left
+    assert.deepEqual(await facts(2), ['ulysses', undefined, 'all-to-all']);
+    assert.deepEqual(await facts(8), ['a2a+p2p', [2, 4], 'all-to-all']);
+    assert.deepEqual(await facts(3), ['p2p', undefined, 'ring']);
   });
 
   it('counts them by ENV of a YAML', () => {

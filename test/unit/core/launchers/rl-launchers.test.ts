@@ -112,6 +112,16 @@ describe('a lingua YAML', () => {
     assert.deepEqual(found(''), []);
   });
 
+  // `tp_parallelize=None` in apps/mamba/train.py
+  it('of Mamba-2 is not divided over a tensor size either', () => {
+    const mamba = (tensor: number): string =>
+      `model:\n  dim: 512\n  n_layers: 4\n  n_heads: 8\n  n_groups: 2\n  state_dim: 64\n  vocab_size: 32000\ndistributed:\n  fsdp_type: full_shard\n  tp_size: ${tensor}\ndata:\n  root_dir: data\n  batch_size: 8\n  seq_len: 2048\n`; // prettier-ignore
+    const found = (tensor: number): string[] =>
+      launchFindings(readLingua('a.yaml', mamba(tensor))).flatMap(({ code, message }) => (code === 'state-tp' ? [say(message)] : []));
+    assert.deepEqual(found(2), ['The state-space model of this launcher is not divided over GPUs, and the tensor size is 2']);
+    assert.deepEqual(found(1), []);
+  });
+
   // `assert hidden_dim % n_heads == 0` (apps/fastRNN/hawk/core_hawk.py)
   it('takes no sizes of a recurrent network whose heads do not divide its width, and names them', () => {
     const read = readLingua('a.yaml', hawk(5));
