@@ -119,11 +119,11 @@ describe("the YAML of MLPerf's benchmark of LoRA", () => {
     assert.deepEqual([training.adapter?.rank, training.adapter?.targets], [16, ['qkv', 'output']]);
   });
 
-  it('is no model in another folder', async () => {
+  it('is not planned in another folder', async () => {
     assert.equal((await load('conf/megatron_gpt_peft_tuning_config.yaml', text)).run, null);
   });
 
-  it('is no model of an example of NeMo that a submission has brought', async () => {
+  it('is not planned as an example of NeMo that a submission has brought', async () => {
     const example = text.replace(/ {2}global_batch_size.*\n/, '  global_batch_size: 8\n').replace(/ {2}num_layers.*\n/, '');
     assert.equal((await load('B200/llama2_70b_lora/pytorch/NeMo/conf/megatron_bart_config.yaml', example)).run, null);
   });
