@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/core/memory-model/chunk-memory';
-import { countMemory } from '../../src/core/memory-model/count';
+import { countMemory, fitsGpuMemory } from '../../src/core/memory-model/count';
 import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
 import { memoryParts } from '../../src/core/memory-model/profile';
+import { fitsMemory } from '../../src/core/memory-model/verdict';
 import type { MemoryInputs } from '../../src/core/domain/request';
 import { evenStageContents } from '../../src/core/partition/stages';
 import { generateSchedule, toScheduleProblem, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
@@ -166,6 +167,23 @@ describe('memory over time', () => {
       }),
       { seed, numRuns: cases(30, 300) },
     );
+  });
+
+  it('fits or not without what splitting backward holds, where no backward is split', () => {
+    let [fitting, over] = [0, 0];
+    fc.assert(
+      fc.property(timelines, inputsDrawn, fc.double({ min: 0.9, max: 1.4, noNaN: true }), (timeline, inputs, share) => {
+        const shapes = evenStageContents(inputs.model.layers, timeline.stageOfChunk.length);
+        const { stages } = countMemory(inputs, timeline, shapes, 2 ** 40);
+        const capacityBytes = share * Math.max(...stages.map(({ peakBytes }) => peakBytes));
+        const expected = fitsMemory(countMemory(inputs, timeline, shapes, capacityBytes));
+        assert.equal(fitsGpuMemory(inputs, timeline, shapes, capacityBytes), expected);
+        if (expected) fitting++;
+        else over++;
+      }),
+      { seed, numRuns: cases(60, 600) },
+    );
+    assert.ok(fitting > 10 && over > 10, `${fitting} fit, ${over} do not`);
   });
 
   it('has a peak of named parts that add up, in a row of the stage', () => {

@@ -67,14 +67,48 @@ export function chunkMemories(
   chunkContents: readonly StageContents[],
   activationFactor: (chunk: number) => number = () => 1,
 ): ChunkMemory[] {
-  const perShape = new Map<string, ChunkMemory>();
   const kinds = unitKinds(units);
+  // a column of its own for each: they go to other threads
+  return byShape(chunkContents, activationFactor, (contents, factor) => ({
+    alike: unitsOnChunk(inputs, kinds, contents, factor, false),
+    unitKinds: kinds.unitKinds.slice(),
+  }));
+}
+
+/**
+ * The same to judge an order by: counted when a chunk is first asked for.
+ *
+ * @param isWhole whether no backward of the order is split; then what only the halves hold is left out.
+ */
+export function judgedMemories(
+  inputs: MemoryInputs,
+  units: readonly WorkUnit[],
+  chunkContents: readonly StageContents[],
+  activationFactor: (chunk: number) => number,
+  isWhole: boolean,
+): ChunkMemory[] {
+  const kinds = unitKinds(units);
+  return byShape(chunkContents, activationFactor, (contents, factor) => {
+    let alike: readonly UnitMemory[] | null = null;
+    return {
+      unitKinds: kinds.unitKinds,
+      get alike() {
+        return (alike ??= unitsOnChunk(inputs, kinds, contents, factor, isWhole));
+      },
+    };
+  });
+}
+
+/** One object for chunks that are alike. */
+function byShape(
+  chunkContents: readonly StageContents[],
+  activationFactor: (chunk: number) => number,
+  count: (contents: StageContents, factor: number) => ChunkMemory,
+): ChunkMemory[] {
+  const perShape = new Map<string, ChunkMemory>();
   return chunkContents.map((contents, chunk) => {
     const factor = activationFactor(chunk);
-    const key = `${contentsKey(contents)},${factor}`;
-    let memory = perShape.get(key);
-    if (memory === undefined) perShape.set(key, (memory = chunkMemory(inputs, kinds, contents, factor)));
-    return memory;
+    return memoized(perShape, `${contentsKey(contents)},${factor}`, () => count(contents, factor));
   });
 }
 
@@ -111,20 +145,27 @@ function isAlike(kind: UnitKinds['alike'][number] | undefined, { batch, tokens, 
   return unit.batch === batch && unit.tokens === tokens && unit.context === context;
 }
 
-function chunkMemory(inputs: MemoryInputs, { alike, unitKinds }: UnitKinds, chunk: StageContents, activationFactor: number): ChunkMemory {
+function unitsOnChunk(
+  inputs: MemoryInputs,
+  { alike }: UnitKinds,
+  chunk: StageContents,
+  activationFactor: number,
+  isWhole: boolean,
+): readonly UnitMemory[] {
   const known = memoized(unitMemories, inputs, () => ({ byShape: new Map<string, Map<string, UnitMemory>>(), count: 0 }));
   if (known.count > mostKept) {
     known.byShape.clear();
     known.count = 0;
   }
-  const ofShape = memoized(known.byShape, `${contentsKey(chunk)},${activationFactor}`, () => new Map<string, UnitMemory>());
-  const ofKind = ({ key, unit, sliced }: UnitKinds['alike'][number]): UnitMemory =>
+  const shape = `${contentsKey(chunk)},${activationFactor},${isWhole}`;
+  const ofShape = memoized(known.byShape, shape, () => new Map<string, UnitMemory>());
+  const count = isWhole ? withWholeBackward : unitMemory;
+  return alike.map(({ key, unit, sliced }) =>
     memoized(ofShape, key, () => {
       known.count++;
-      return unitMemory(inputs, chunk, unit, sliced, activationFactor);
-    });
-  // a column of its own for each: they go to other threads
-  return { alike: alike.map(ofKind), unitKinds: unitKinds.slice() };
+      return count(inputs, chunk, unit, sliced, activationFactor);
+    }),
+  );
 }
 
 /** What units hold, by chunk and unit: candidates of a plan share many. */
@@ -173,6 +214,25 @@ export function unitMemory(
       operation: head.length > 0 ? 'weight gradient of the head' : 'weight gradient',
       working: 0,
     },
+  };
+}
+
+/** What `unitMemory` gives, as far as an order with whole backwards has use for it. */
+function withWholeBackward(
+  inputs: MemoryInputs,
+  chunk: StageContents,
+  unit: WorkUnit,
+  sliced: boolean,
+  activationFactor: number,
+): UnitMemory {
+  const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
+  const nothing = { ...nothingHeld, operation: '', working: 0 };
+  return {
+    ...whole,
+    keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
+    keptForWeights: 0,
+    backwardInput: nothing,
+    backwardWeight: nothing,
   };
 }
 

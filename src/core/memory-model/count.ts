@@ -1,6 +1,6 @@
 import type { ChunkPasses } from '../schedules/kind';
-import type { Schedule, WorkUnit } from '../schedules/schedule';
-import { chunkMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
+import { operationKind, type Schedule, type WorkUnit } from '../schedules/schedule';
+import { chunkMemories, judgedMemories, type ChunkMemory, type UnitMemory } from './chunk-memory';
 import { livingBytes, maximumUnitsInFlight, nothingAlive, stagePeak, type StagePeak } from './curve';
 import { activationsOnHost } from './host-activations';
 import {
@@ -39,7 +39,8 @@ export function countMemory(
   chunkContents: readonly StageContents[],
   gpuMemory: GpuMemory,
 ): MemoryProfile {
-  const { chunks, stageAt } = counting(inputs, schedule, chunkContents, gpuMemory);
+  const chunks = chunkMemories(inputs, schedule.units, chunkContents, activationFactor(inputs, schedule, chunkContents));
+  const { stageAt } = counting(inputs, schedule, chunkContents, chunks, gpuMemory);
   const stages = Array.from({ length: schedule.stages }, (_, stage) => stageAt(stage));
   const limits = tightestStage(stages) ?? { capacityBytes: 0, usableBytes: 0 };
   return {
@@ -59,34 +60,40 @@ export function fitsGpuMemory(
   chunkContents: readonly StageContents[],
   gpuMemory: GpuMemory,
 ): boolean {
-  const { fitsAt } = counting(inputs, schedule, chunkContents, gpuMemory);
+  const isWhole = !schedule.kind.includes(operationKind.backwardInput) && !schedule.kind.includes(operationKind.backwardWeight);
+  const chunks = judgedMemories(inputs, schedule.units, chunkContents, activationFactor(inputs, schedule, chunkContents), isWhole);
+  const { fitsAt } = counting(inputs, schedule, chunkContents, chunks, gpuMemory);
   for (let stage = 0; stage < schedule.stages; stage++) if (!fitsAt(stage)) return false;
   return true;
+}
+
+/** By what the activations of a chunk are multiplied. @throws RangeError for another number of chunks. */
+function activationFactor(
+  { layout }: MemoryInputs,
+  { stageOfChunk, stages, units }: Schedule,
+  chunkContents: readonly StageContents[],
+): (chunk: number) => number {
+  if (chunkContents.length !== stageOfChunk.length)
+    throw new RangeError(`${chunkContents.length} shapes for a schedule of ${stageOfChunk.length} chunks`);
+  return stageOfChunk.length === stages ? (chunk) => interleavingFactor(layout, chunk, units.length) : () => 1;
 }
 
 function counting(
   inputs: MemoryInputs,
   schedule: Schedule,
   chunkContents: readonly StageContents[],
+  chunks: readonly ChunkMemory[],
   gpuMemory: GpuMemory,
 ): {
-  readonly chunks: readonly ChunkMemory[];
   readonly stageAt: (stage: number) => StageMemory;
   /** Whether the stage fits its GPU; of stages asked for in order. */
   readonly fitsAt: (stage: number) => boolean;
 } {
-  if (chunkContents.length !== schedule.stageOfChunk.length)
-    throw new RangeError(`${chunkContents.length} shapes for a schedule of ${schedule.stageOfChunk.length} chunks`);
-  const whole = schedule.stageOfChunk.length === schedule.stages;
-  const chunks = chunkMemories(inputs, schedule.units, chunkContents, (chunk) =>
-    whole ? interleavingFactor(inputs.layout, chunk, schedule.units.length) : 1,
-  );
   const contentsOfStages = joinStageContents(schedule.stages, schedule.stageOfChunk, chunkContents);
   const held = heldAlways(inputs);
   let last: { readonly memory: StageMemory; readonly held: HeldAlways } | null = null;
   let fitting: { readonly stage: number; readonly held: HeldAlways } | null = null;
   return {
-    chunks,
     fitsAt: (stage) => {
       const own = held(contentsOfStages[stage] ?? noContents);
       if (fitting?.held !== own || !isAlike(schedule, chunks, gpuMemory, fitting.stage, stage)) {

@@ -117,7 +117,7 @@ function walkStage(
 ): void {
   const { units, rowStart, kind, chunk, unit, copies } = schedule;
   const copied = copiedByRow(schedule, stage, (on, of) => chunks[on]?.alike[chunks[on].unitKinds[of] ?? 0]?.activations ?? 0);
-  const columns = chunks.map((memory) => memoized(unitColumns, memory, () => columnsOfChunk(memory)));
+  const columns: UnitColumns[] = [];
   let [activations, keysValues, keyValueGradients, logits, keptForWeights] = [copied.lent, 0, 0, 0, 0];
   const { forward, backward, backwardWeight } = operationKind;
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
@@ -125,10 +125,10 @@ function walkStage(
     const on = chunk[row] ?? 0;
     if (copies !== undefined) activations += copied.change(row);
     const memory = chunks[on];
-    const own = columns[on];
-    if (memory === undefined || own === undefined) continue;
+    if (memory === undefined) continue;
+    const own = (columns[on] ??= memoized(unitColumns, memory, () => columnsOfChunk(memory)));
     const alike = memory.unitKinds[index] ?? 0;
-    if (alike >= memory.alike.length) continue;
+    if (alike >= own.saved.length) continue;
     const what = kind[row];
     const isForward = what === forward;
     const isWeight = what === backwardWeight;

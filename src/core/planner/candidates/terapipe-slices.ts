@@ -231,8 +231,9 @@ function fastestSlices(
   const ranked = knownCuts(request, pipeline, batch, { ...first, finestOnly: isBest && solvedFits }, listener)
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
     .sort((a, b) => a.ms - b.ms);
-  const fastest = ranked.find(({ scheme }) => fits(scheme)) ?? ranked[0];
-  const fastestFits = fastest !== undefined && fits(fastest.scheme);
+  const fitting = ranked.find(({ scheme }) => (scheme === solution.scheme ? solvedFits : fits(scheme)));
+  const fastest = fitting ?? ranked[0];
+  const fastestFits = fitting !== undefined;
   if (fastest === undefined || (fastest.ms >= solvedMs * (1 - rounding) && solvedFits === fastestFits))
     return { ...solved, bestMs: solvedMs };
   const { scheme, name, ms } = fastest;
