@@ -13,6 +13,8 @@ interface ExportFormat {
   readonly description: string;
   /** It writes a folder of files. */
   readonly isFolder?: true;
+  /** It shows nothing of what the plan is compared with. */
+  readonly isOfChosen?: true;
   /**
    * Of the plan's chosen candidate.
    * @throws ExpectedError where this plan cannot be written so.
@@ -71,5 +73,11 @@ export function exportFormatNamed(name: string): ExportFormat {
 
 function ownFormat(id: OwnFormat, description: string): ExportFormat {
   const create: ExportFormat['create'] = async (plan, findings) => (await import('./export-writers')).ownFile(id, plan, findings);
-  return { description, ...(id === 'torchrun' ? { isFolder: true } : {}), create, into: [] };
+  return {
+    description,
+    ...(id === 'torchrun' ? { isFolder: true } : {}),
+    ...(id === 'svg' || id === 'chrome-trace' ? { isOfChosen: true } : {}),
+    create,
+    into: [],
+  };
 }

@@ -59,7 +59,8 @@ export const exportCommand = defineCommand({
         return elasticTorchAnswer(run, read.line.defaults, { out, write }, { ...terminal, texts });
       }
       if (to !== null && into === null) await exportFormatNamed(to).requirePlannable?.(run);
-      const plan = await planNearby(read.config, read.line.defaults, terminal.status);
+      const isOfChosen = candidate === null && to !== null && into === null && exportFormatNamed(to).isOfChosen === true;
+      const plan = await planNearby(read.config, read.line.defaults, terminal.status, !isOfChosen);
       return exportAnswer(read.config, plan, { to, candidate, into, out, write }, { ...terminal, texts });
     };
   },

@@ -71,6 +71,14 @@ describe('terapipe export of schedules', () => {
     assert.match((await run('--to', 'svg')).out, /^<svg .*<\/svg>\s*$/s);
   });
 
+  it('draws the same without the plans that it is compared with', async () => {
+    for (const to of ['svg', 'chrome-trace']) {
+      const plain = await run('--to', to);
+      const { candidate } = JSON.parse((await run('--to', to, '--json')).out) as { candidate: string };
+      assert.deepEqual(await run('--to', to, '--candidate', candidate), plain);
+    }
+  });
+
   it('prints a trace in pieces as its reader takes them, in JSON too, and the same text into a file', async () => {
     const long = [
       'export',
