@@ -65,7 +65,10 @@ export function makeCandidates(store: Store): { readonly element: HTMLElement; r
         const withheld = !isWithheld(store.state(), id) ? null : fetched.includes(id) ? 'comes' : 'on request';
         rows.set(id, makeCompareRow(plan, candidate, scale, withheld, pick));
       }
-      caption.textContent = t('Ways to run this step, all timelines at one time scale. Speed-up is over {0}.', say(scale.baseline.name, t));
+      caption.replaceChildren(
+        t('Ways to run this step, all timelines at one time scale.'),
+        h('span', { class: 'compare-speed-up' }, ` ${t('Speed-up is over {0}.', say(scale.baseline.name, t))}`),
+      );
       timelineHeader.textContent = t('Timeline, 0 to {0}', formatDuration(scale.longestMs));
     }
     if (plan !== shownPlan || order !== shownOrder) {
