@@ -121,9 +121,15 @@ function givenBy(row: NemoCase, { training, layout }: PlanRequest) {
     format: 'terapipe' as const,
     training: {
       runtimeVersion: located(training.runtimeVersion ?? ''),
+      ...(training.gemmPrecision === undefined ? {} : { gemmPrecision: located(training.gemmPrecision) }),
       ...(row.precision === 'MXFP8' ? { fp8Recipe: located('mxfp8' as const) } : {}),
     },
-    layout: { tensor: located(layout.tensor), pipeline: located(layout.pipeline), virtualStages: located(layout.virtualStages) },
+    layout: {
+      tensor: located(layout.tensor),
+      pipeline: located(layout.pipeline),
+      virtualStages: located(layout.virtualStages),
+      expert: located(layout.expert),
+    },
   };
 }
 

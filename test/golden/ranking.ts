@@ -1,5 +1,6 @@
 import type { Goal } from './goals';
-import type { WildRow } from './wild';
+import type { Row } from './rows';
+import { wildRows, type WildRow } from './wild';
 
 /** How predictions order measured runs of one model on one machine. */
 export interface Ranking {
@@ -102,4 +103,24 @@ export function rankingGoals(rows: readonly WildRow[]): Goal[] {
       met: layouts.worstPick <= 0.08,
     },
   ];
+}
+
+/** How many times the steps of 8 GPUs the first and the last run of a series take: measured, and predicted. */
+const scaleSeries = [
+  ['internevo-tp2z-1-8', 'internevo-tp2z-1-1024'],
+  ['internevo-ckpt-8-8', 'internevo-ckpt-1024-8'],
+] as const;
+
+/** The step of the largest run of each series over that of its smallest. */
+export async function scaleRows(): Promise<readonly Row[]> {
+  const rows = await wildRows(({ family }) => family === 'InternEvo');
+  return scaleSeries.map(([small, large]) => {
+    const [from, to] = [small, large].map((id) => rows.find((row) => row.case.id === id));
+    const over = (of: (row: WildRow | undefined) => number): number => of(to) / of(from);
+    return {
+      name: `${small} to ${large}`,
+      measured: over((row) => row?.case.seconds ?? NaN),
+      predicted: over((row) => row?.predicted.iterationMs ?? NaN),
+    };
+  });
 }

@@ -14,7 +14,7 @@ import { fit } from './fit/left-out';
 import { coverageGoals } from './measured-kinds';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
-import { rankingGoals } from './ranking';
+import { rankingGoals, scaleRows } from './ranking';
 import { memoryModule, memoryRuns, residualsOf, residualTable } from './memory-residuals';
 import { mayFit } from '../../src/core/memory-model/verdict';
 import { memoryGoals } from './wild-memory';
@@ -336,6 +336,7 @@ async function printWild(): Promise<Goal[]> {
     { ...errorGoal('V100, step time; tr3m, which is kept, is to be under 8 %', errors(timesOf(rows, 'V100')), 0.08), met: null },
     errorGoal('zero bubble, memory allocated', errors(memoryOf(rows, 'zero bubble')), 0.03),
     ...rankingGoals(rows),
+    errorGoal('InternEvo, step on 1,024 GPUs over that on 8', errors(await scaleRows()), 0.1),
     ...coverageGoals(runs),
     regret,
   ].map((goal) => ({ ...goal, isAim: true }));

@@ -4,13 +4,13 @@ import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
 import {
   embeddingParameters,
+  evenShards,
   expertReplicas,
   layerExperts,
   layerParameters,
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
-  shardRanks,
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
@@ -95,13 +95,15 @@ export interface StaticBytes {
 
 /** All that a rank of a stage holds except for adapters. */
 export function heldParameters(inputs: MemoryInputs, stage: StageContents): RankParameters {
-  return { ...rankParameters(inputs, stage), ...sharding(inputs) };
+  return withShards(inputs, rankParameters(inputs, stage));
 }
 
-function sharding({ layout, training }: MemoryInputs): Pick<RankParameters, 'shards' | 'expertShards'> {
+function withShards({ layout, training, model }: MemoryInputs, held: Pick<RankParameters, 'shared' | 'experts'>): RankParameters {
+  const over = (parameters: number, ranks: number): number => evenShards(model, training, layout, { parameters, ranks });
   return {
-    shards: shardRanks(layout.data * layout.context, training),
-    expertShards: shardRanks(expertReplicas(layout), training),
+    ...held,
+    shards: over(held.shared, layout.data * layout.context),
+    expertShards: over(held.experts, expertReplicas(layout)),
   };
 }
 
@@ -121,7 +123,7 @@ export function trainedParameters(inputs: MemoryInputs, stage: StageContents): R
   const saved =
     (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? resolveHeadShare(stage) * words : 0);
   const onHead = (resolveHeadShare(stage) * headAdapterParameters(model, adapter)) / layout.tensor;
-  return { shared: layers + saved + onHead, experts, ...sharding(inputs) };
+  return withShards(inputs, { shared: layers + saved + onHead, experts });
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

@@ -17,14 +17,15 @@ import { maximum } from '../numbers';
 /**
  * Bytes a logit at the head's backward. One fused kernel works in place; `torch.compile` keeps the logits and their gradient. Not fused:
  * log-softmax, its gradient and that of its input in fp32 (12), or with tensor parallelism log-softmax, the gradient at the labels, its sum
- * with the softmax, and the product (16); as Megatron-LM computes it, softmax and gradient in addition to the logits.
+ * with the softmax, and the product (16), and 4 where the program keeps the logits; as Megatron-LM computes it, softmax and gradient in
+ * addition to the logits.
  */
 export function logitBytes(inputs: MemoryInputs): number {
   const { training, layout } = inputs;
   const element = elementBytes(training);
   if (!isPlain(inputs)) return training.fusedCrossEntropy ? element : element + 8;
   if (training.fusedCrossEntropy) return 2 * element;
-  return layout.tensor > 1 ? 16 : 12;
+  return (layout.tensor > 1 ? 16 : 12) + (training.keepsLogits === true ? 4 : 0);
 }
 
 /** Logits of a unit on one rank. */

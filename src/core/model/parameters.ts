@@ -1,4 +1,5 @@
-import { layerGroups, sumOverGroups, usualKind } from './layers';
+import { maximum } from '../numbers';
+import { layerGroups, layersByKind, sumOverGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, layerStateMixer, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
@@ -206,6 +207,28 @@ export function expertReplicas(division: LayerDivision & { readonly data: number
 /** Ranks that share out what of the same parameters is sharded: all that hold them, or those of one group of HSDP. */
 export function shardRanks(ranks: number, { dataReplicate = 1 }: Pick<TrainingSpec, 'dataReplicate'>): number {
   return Math.max(1, ranks / dataReplicate);
+}
+
+/** Elements of the largest matrix of a rank: what one rank updates at least where tensors are not cut (`optimizerShards`). */
+function largestMatrix(model: ModelSpec, { tensor }: LayerDivision): number {
+  const vocabulary = paddedVocab(model.vocab, tensor) * model.hidden;
+  const layers = layersByKind(layerGroups(model)).map(({ kind }) => {
+    const { mlpDown, attentionOutput, shared } = layerParameters(model, kind);
+    const networks = layerExperts(model, kind)?.count ?? 1;
+    return maximum([tensor * rankProjections(model, tensor, kind), mlpDown / networks, attentionOutput, shared / 3]);
+  });
+  return maximum([vocabulary, ...layers]) / tensor;
+}
+
+/** Ranks that share out `parameters`, as far as the fullest of them has a share as large: of whole tensors it has one at least. */
+export function evenShards(
+  model: ModelSpec,
+  training: Pick<TrainingSpec, 'dataReplicate' | 'optimizerShards'>,
+  division: LayerDivision,
+  { parameters, ranks }: { readonly parameters: number; readonly ranks: number },
+): number {
+  const shards = shardRanks(ranks, training);
+  return training.optimizerShards === 'tensors' ? Math.max(1, Math.min(shards, parameters / largestMatrix(model, division))) : shards;
 }
 
 /**

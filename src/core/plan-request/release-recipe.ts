@@ -4,6 +4,7 @@ import { scheduleKind } from '../schedules/registry';
 import { sentence } from '../sentence';
 import { joinedGpus, type ClusterSpec } from '../domain/cluster';
 import type { ModelSpec } from '../domain/model';
+import type { RecomputeModule } from '../domain/recompute';
 import type { TrainingSpec } from '../domain/request';
 import { runtimeProfile } from '../domain/runtime';
 import type { ValueOrDefault } from './defaults-recorder';
@@ -11,7 +12,7 @@ import type { ValueOrDefault } from './defaults-recorder';
 /*
  * What the performance recipes of Megatron-Bridge set and a file may leave out, where it names one of NVIDIA's releases (`runtimeVersion`
  * "26.06"). Source: `scripts/performance/configs` of the releases and `src/megatron/bridge/perf_recipes` of NVIDIA-NeMo/Megatron-Bridge at
- * 067f987df; what most recipes of a release set on a kind of system. A recipe that differs wants its keys in the file.
+ * 067f987df; what most recipes of a release set on a kind of system and model. A recipe that differs wants its keys in the file.
  */
 
 /** The settings of a run that its release's recipe completes. */
@@ -32,21 +33,87 @@ export function isOwnMegatron({ training, format }: Pick<RecipeSettings, 'traini
 /** From this release on, recipes in MXFP8 record whole iterations as CUDA graphs, with grouped kernels for all experts of a rank. */
 const firstWithWholeIterations = 26.06;
 
-/**
- * What recipes set for experts. Hopper's record nothing; racks, and a single stage elsewhere, record parts of each layer. Between nodes
- * without a rack's NVLink, virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them.
- */
-function expertKeys({ training, layout }: RecipeSettings, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<TrainingSpec> {
-  const stages = layout.pipeline?.value ?? 1;
+/** B300 and GB300 have 268 to 284 GB, B200 and GB200 at most 189: recipes of GPT-OSS and of latent attention differ by that. */
+const largeMemoryBytes = 240e9;
+/** From this release on, GPT-OSS exchanges during compute on GB200. */
+const firstWithOverlapOnRacks = 26.04;
+
+/** What decides the settings of experts. */
+interface ExpertRecipe {
+  readonly release: number;
+  readonly isHopper: boolean;
+  /** Of B300 or GB300. */
+  readonly isLarge: boolean;
+  readonly isRack: boolean;
+  /** Of one stage, or on a rack: where recipes use CUDA graphs and HybridEP. */
+  readonly isDirect: boolean;
+  /** Records whole iterations as CUDA graphs. */
+  readonly isWhole: boolean;
+  readonly isSplit: boolean;
+  /** Ranks that share the experts are on more than one node. */
+  readonly isWide: boolean;
+}
+
+/** Latent attention without routing to groups, as Kimi K2 has it. Its recipes neither record whole iterations nor overlap the exchange. */
+function isUngroupedLatent({ latent, experts }: ModelSpec): boolean {
+  return (latent ?? null) !== null && experts?.groups === undefined;
+}
+
+function expertRecipe({ training, layout }: RecipeSettings, model: ModelSpec, cluster: ClusterSpec, release: number): ExpertRecipe {
   const isHopper = cluster.gpu.peakTflops.nvfp4 === undefined;
   const isRack = joinedGpus(cluster) > cluster.gpusPerNode;
-  const isRecorded = !isHopper && (isRack || stages === 1);
-  const isWhole = isRecorded && release >= firstWithWholeIterations && training.fp8Recipe?.value === 'mxfp8' && model.state === undefined;
+  const isDirect = isRack || (layout.pipeline?.value ?? 1) === 1;
+  const recordsWhole = release >= firstWithWholeIterations && training.fp8Recipe?.value === 'mxfp8';
   return {
-    ...(isRecorded ? { cudaGraphs: isWhole ? 'iteration' : 'layers' } : {}),
-    expertDispatcher: isRack || stages === 1 || model.experts?.groups !== undefined ? 'hybridep' : 'alltoall',
-    overlapExpertComm: isWhole || (!isRack && (layout.virtualStages?.value ?? 1) > 1),
-    ...(model.latent ? { recompute: 'selective', recomputeModules: ['mla_up_proj'] } : {}),
+    release,
+    isHopper,
+    isLarge: cluster.gpu.memoryBytes > largeMemoryBytes,
+    isRack,
+    isDirect,
+    isWhole: !isHopper && isDirect && recordsWhole && model.state === undefined && !isUngroupedLatent(model),
+    isSplit: (layout.virtualStages?.value ?? 1) > 1,
+    isWide: (layout.expert?.value ?? 1) > cluster.gpusPerNode,
+  };
+}
+
+/** Hopper's recipes record only layers with a state, those of GPT-OSS where memory is large, those of latent attention not on GB300. */
+function recordsLayers({ isHopper, isLarge, isRack, isDirect }: ExpertRecipe, model: ModelSpec): boolean {
+  if (!isDirect || (isHopper && model.state === undefined)) return false;
+  if (model.mlpBias) return isLarge;
+  return (model.latent ?? null) === null || !isRack || !isLarge;
+}
+
+function recomputed({ isHopper, isLarge, isWhole }: ExpertRecipe, model: ModelSpec, isNarrow: boolean): readonly RecomputeModule[] {
+  if ((model.latent ?? null) !== null) return isWhole && isLarge ? [] : ['mla_up_proj'];
+  if (model.state !== undefined && isHopper) return isNarrow ? ['core_attn', 'layernorm', 'moe', 'moe_act'] : ['layernorm', 'moe'];
+  return model.mlpBias && !isWhole && !isLarge ? ['layernorm', 'moe_act'] : [];
+}
+
+/** What the recipes set for the exchange between experts. */
+function exchangeKeys(recipe: ExpertRecipe, model: ModelSpec): Partial<TrainingSpec> {
+  const { release, isLarge, isRack, isDirect, isWhole, isSplit, isWide } = recipe;
+  if (model.mlpBias && !isWhole && isWide) {
+    const isOverlapped = isRack && !isLarge && release >= firstWithOverlapOnRacks;
+    return { expertDispatcher: isOverlapped ? 'hybridep' : 'alltoall', overlapExpertComm: isOverlapped };
+  }
+  return {
+    expertDispatcher: isDirect || model.experts?.groups !== undefined ? 'hybridep' : 'alltoall',
+    overlapExpertComm: isWhole || (!isRack && isSplit && !isUngroupedLatent(model)),
+  };
+}
+
+/**
+ * What recipes set for experts. Racks, and a single stage elsewhere, record parts of each layer. Between nodes without a rack's NVLink,
+ * virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them. GPT-OSS (experts with biases),
+ * Nemotron 3 Nano (layers with a state) and Kimi K2 have recipes that differ from most.
+ */
+function expertKeys(run: RecipeSettings, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<TrainingSpec> {
+  const recipe = expertRecipe(run, model, cluster, release);
+  const modules = recomputed(recipe, model, run.training.gemmPrecision !== undefined);
+  return {
+    ...(recipe.isWhole ? { cudaGraphs: 'iteration' } : recordsLayers(recipe, model) ? { cudaGraphs: 'layers' } : {}),
+    ...exchangeKeys(recipe, model),
+    ...(modules.length === 0 ? {} : { recompute: 'selective', recomputeModules: modules }),
   };
 }
 

@@ -46,6 +46,17 @@ export function allReduceSeconds(bytes: number, ranks: number, cluster: Pick<Clu
     : volume / nodeBusBandwidth(links, ranks) + latency;
 }
 
+/** What a step of NCCL's rings takes, µs: `hwLatencies` of its Simple protocol (src/graph/tuning.cc of NVIDIA/nccl at 5067397c). */
+const ringStepUs = { inside: 3.4, between: 14 } as const;
+
+/**
+ * Seconds until the first bytes have gone once round `ranks` that lie on `nodes`: a broadcast's, an all-gather's or a reduce-scatter's
+ * latency, half an all-reduce's. It grows with the ranks, not with their logarithm as fits to small groups do.
+ */
+export function ringLatencySeconds(ranks: number, nodes: number): number {
+  return 1e-6 * ((ranks - nodes) * ringStepUs.inside + (nodes - 1) * ringStepUs.between);
+}
+
 /** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, of which it is one of the two phases. */
 export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   return allReduceSeconds(bytes, ranks, cluster) / 2;

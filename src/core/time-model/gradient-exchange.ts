@@ -1,12 +1,14 @@
 import { replicaLinks } from '../cluster/boundaries';
+import { joinedGpus } from '../domain/cluster';
 import { elementBytes, narrowBytes } from '../domain/number-formats';
 import type { TrainingSpec } from '../domain/request';
 import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
 import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
+import { normParameters } from '../model/norms';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
-import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks } from '../model/parameters';
-import { allReduceSeconds, contention, groupBandwidth, joinedBandwidth, nodeBusBandwidth } from './collectives';
+import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks, upProjections } from '../model/parameters';
+import { allReduceSeconds, contention, groupBandwidth, joinedBandwidth, nodeBusBandwidth, ringLatencySeconds } from './collectives';
 import type { CostInputs } from './rates';
 import { shardsEachPass } from './sharding';
 import { maximum } from '../numbers';
@@ -95,6 +97,7 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   }));
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
+  if (training.optimizerShards === 'tensors' && training.zeroStage === 1) return tensorExchangeMs(inputs, stage, windows);
   const isScattered = sharded && !(layout.pipeline > 1 && runtimeProfile(training).reducesWhole);
   const isReplicated = runtimeProfile(training).id === 'ddp';
   const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
@@ -112,17 +115,62 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const groupsMs = inPasses.gradients
     ? 0
     : sumBy(parts, (part) => betweenGroupsMs(inputs, part.ranks, part.all, gradient * part.parameters));
-  const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[], apartMs = 0): number => {
-    const ms = (1e3 * bytes * volume) / bandwidth + apartMs;
-    if (overlaps !== true) return ms;
-    const waited = Math.max((1e3 * bytes * bucket) / bandwidth, maximum(within.map((one) => one.share * ms - one.ms)));
-    return waited + contention * Math.max(0, ms - waited);
-  };
+  const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[], apartMs = 0): number =>
+    exposedMs((1e3 * bytes * volume) / bandwidth + apartMs, (1e3 * bytes * bucket) / bandwidth, overlaps, within);
   return (
     waitedMs(scattered, training.overlapGradReduce, windows.gradients, groupsMs) +
     waitedMs(sharded ? gatheredBytes(training) : 0, training.overlapParamGather, [windows.weights]) +
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );
+}
+
+/** What a step waits for of an exchange of `ms`: all, or where it overlaps what lasts longer than its windows, a bucket, and contention. */
+function exposedMs(ms: number, bucketMs: number, overlaps: boolean | undefined, within: readonly OverlapWindow[]): number {
+  if (overlaps !== true) return ms;
+  const waited = Math.max(bucketMs, maximum(within.map((one) => one.share * ms - one.ms)));
+  return waited + contention * Math.max(0, ms - waited);
+}
+
+/**
+ * The same where the optimizer's shards are whole tensors: gradients are all-reduced in buckets over all replicas, and each rank with
+ * tensors broadcasts their weights to its group, one call after the other. So the latency of a ring counts for every call
+ * (`_partition_param_list`, `_reduce_and_copy` and `broadcast_params` of internlm/solver/optimizer/hybrid_zero_optim.py of
+ * InternLM/InternEvo at c628a8c8).
+ */
+function tensorExchangeMs(inputs: CostInputs, stage: StageLayers, windows: OverlapWindows): number {
+  const { layout, training, cluster } = inputs;
+  const element = elementBytes(training);
+  const gradient = training.gradAccumulationFp32 ? 4 : element;
+  const joinedTogether = joinedGpus(cluster);
+  const parts = localParameters(inputs, stage).filter(({ parameters, ranks }) => parameters > 0 && ranks > 1);
+  /** Of `bytes` once round `ranks`, and the latency of each of `calls`. */
+  const ringMs = (ranks: number, bytes: number, calls: number): number => {
+    const { joined, sharing } = replicaLinks(layout, cluster, resolveRankOrder(inputs), ranks);
+    const bus = nodeBusBandwidth(cluster.links, ranks);
+    const bandwidth = joined ? bus : Math.min(bus, joinedBandwidth(cluster) / sharing);
+    const nodes = joined ? 1 : Math.ceil(ranks / Math.max(1, joinedTogether / sharing));
+    return 1e3 * ((((ranks - 1) / ranks) * bytes) / bandwidth + calls * ringLatencySeconds(ranks, nodes));
+  };
+  const reduceMs = (parameters: number, ranks: number): number =>
+    2 * ringMs(ranks, gradient * parameters, Math.ceil(parameters / tensorBucketParameters));
+  const reduced = sumBy(parts, ({ parameters, ranks }) => reduceMs(parameters, ranks));
+  const bucket = maximum(parts.map(({ parameters, ranks }) => reduceMs(Math.min(parameters, tensorBucketParameters), ranks)));
+  const broadcast = sumBy(parts, ({ parameters, ranks }) => {
+    const group = shardRanks(ranks, training);
+    return group === 1 ? 0 : ringMs(group, element * parameters, Math.min(group, tensorCount(inputs, stage)));
+  });
+  return (
+    exposedMs(reduced, bucket, training.overlapGradReduce, windows.gradients) +
+    exposedMs(broadcast, 0, training.overlapParamGather, [windows.weights])
+  );
+}
+
+/** Tensors of a stage: the matrices, norms and biases of its layers, and those of the vocabulary. */
+function tensorCount({ model }: CostInputs, { layers }: StageLayers): number {
+  const matrices = 2 + upProjections(model) + 1;
+  const norms = (model.normsPerLayer ?? 2) * normParameters(model);
+  const biases = [model.qkvBias, model.attentionOutputBias, model.mlpBias].filter((has) => has).length;
+  return Math.round(layers * (matrices + norms + biases)) + 2;
 }
 
 /**
@@ -145,6 +193,9 @@ function gatheredBytes(training: TrainingSpec): number {
 
 /** A bucket of PyTorch's DistributedDataParallel by default (`bucket_cap_mb`). */
 const bucketBytesOfDdp = 25 * 2 ** 20;
+
+/** Parameters in one bucket of InternEvo's all-reduce, as its configs set it (`reduce_bucket_size`). */
+const tensorBucketParameters = 512 * 2 ** 20;
 
 /** Parameters in one gradient bucket of Megatron-LM by default (`DistributedDataParallel`). */
 function bucketParameters(ranks: number): number {

@@ -2,7 +2,7 @@ import { hostGBps } from '../cluster/links';
 import { elementBytes } from '../domain/number-formats';
 import { stepBytes, traitsOfOptimizer } from '../domain/optimizer';
 import type { CostInputs } from './rates';
-import { shardRanks } from '../model/parameters';
+import { evenShards } from '../model/parameters';
 import { localParameters, type StageLayers } from './gradient-exchange';
 import { maximum, minimum } from '../numbers';
 
@@ -21,13 +21,13 @@ export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   if (optimizerNsPerParameter !== undefined)
     return total(localParameters(inputs, stage), ({ parameters, ranks }) =>
       training.zeroStage >= 1
-        ? (1e-6 * optimizerNsPerParameter * parameters) / shardRanks(ranks, training)
+        ? (1e-6 * optimizerNsPerParameter * parameters) / shardsOver(inputs, { parameters, ranks })
         : 1e-6 * optimizerNsPerParameter * parameters,
     );
   const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
   const wholeBuffer = (layout.data * layout.context > 1 ? 3 : 1) * gradient;
   const bytes = total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? ((state + 12) / shardRanks(ranks, training) + wholeBuffer) * parameters : state * parameters,
+    training.zeroStage >= 1 ? ((state + 12) / shardsOver(inputs, { parameters, ranks }) + wholeBuffer) * parameters : state * parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency) + orthogonalTime(inputs, stage);
 }
@@ -68,8 +68,12 @@ function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
 function ownParameters(inputs: CostInputs, stage: StageLayers): number {
   const { training } = inputs;
   return total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? parameters / shardRanks(ranks, training) : parameters,
+    training.zeroStage >= 1 ? parameters / shardsOver(inputs, { parameters, ranks }) : parameters,
   );
+}
+
+function shardsOver({ model, training, layout }: CostInputs, part: { readonly parameters: number; readonly ranks: number }): number {
+  return evenShards(model, training, layout, part);
 }
 
 function total<T>(parts: readonly T[], value: (part: T) => number): number {

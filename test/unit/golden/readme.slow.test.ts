@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fittedRates } from '../../../src/core/cluster/gpus/fitted-rates';
 import { measuredKinds, unseenKinds } from '../../../src/core/time-model/measured-kinds';
+import { maximum } from '../../../src/core/numbers';
 import { measuredMemory, measuredMemoryOfAll } from '../../../src/core/memory-model/measured-memory';
 import { memoryRuns, residualsOf, residualTable } from '../../golden/memory-residuals';
 import { fit } from '../../golden/fit/left-out';
@@ -15,6 +16,7 @@ import {
   loggedTable,
   microBatchTable,
   cellsOf,
+  fewestInReadme,
   longerTable,
   publishedTable,
   rangesTable,
@@ -25,6 +27,7 @@ import {
 } from '../../golden/readme-table';
 import { calibrations } from '../../golden/calibration';
 import { alphaSweep, elasticRows, loggedEpochs, microBatchRows } from '../../golden/elastic';
+import { groupBy, measuredRuns } from '../../golden/measured-runs';
 import { errors } from '../../golden/rows';
 import { wildRows } from '../../golden/wild';
 import { accuracyFiles } from '../../golden/accuracy-runs';
@@ -111,6 +114,26 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
     const now = readmeTable((await fit()).runs);
     assert.equal(now.length, 2 + 4);
     assert.deepEqual(rowsOf(tableIn(read('README.md'), now)), rowsOf(now));
+  });
+
+  it('names in README every source that the data has eight rows of, and the worst of them first', async () => {
+    const { runs } = await fit();
+    const sources = groupBy(await measuredRuns(), ({ source }) => source);
+    const wanted = [...sources].filter(([, rows]) => rows.length >= fewestInReadme).map(([source]) => source);
+    const named = tableIn(read('README.md'), readmeTable(runs))
+      .slice(2)
+      .flatMap((line) => (cellsOf(line)[1] ?? '').split('; '))
+      .map((text) => /^(.*) \(([\d.]+) %\)$/.exec(text));
+    const names = named.map((match) => match?.[1]);
+    assert.deepEqual([...names].sort(), [...wanted, 'TeraPipe'].sort());
+    const errorOf = new Map(coverage(runs).map(({ source, error }) => [source, 100 * error]));
+    const shown = named.map((match) => Number(match?.[2]));
+    assert.equal(shown[0], maximum(shown));
+    for (const [index, name] of names.entries()) {
+      const leftOut = errorOf.get(name ?? '');
+      if (leftOut !== undefined)
+        assert.ok(Math.abs((shown[index] ?? NaN) - leftOut) < 0.06, `${name}: ${shown[index]}, left out ${leftOut}`);
+    }
   });
 
   it('shows the predictions of the ten TeraPipe settings as they are now', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { errors } from '../../golden/rows';
-import { memoryBounds, memoryPeaks, memoryRows, wrongVerdicts } from '../../golden/wild-memory';
+import { memoryBounds, memoryPeaks, memoryRows, unseenBounds, unseenPeaks, wrongVerdicts } from '../../golden/wild-memory';
+import { scaleRows } from '../../golden/ranking';
 
 describe('memory of published runs under TorchTitan and DeepSpeed', () => {
   for (const [kind, rows, name] of [
@@ -15,10 +16,29 @@ describe('memory of published runs under TorchTitan and DeepSpeed', () => {
       assert.ok(mean < memoryBounds[kind], `${(100 * mean).toFixed(2)} %`);
     });
 
+  for (const [family, rows] of [
+    ['FSDP2', 13],
+    ['Primus', 3],
+  ] as const)
+    it(`is within ${100 * unseenBounds[family]} % on average for ${family}, of whose rows nothing was made`, async () => {
+      const peaks = (await unseenPeaks()).filter((row) => row.family === family);
+      assert.equal(peaks.length, rows);
+      const { mean } = errors(peaks);
+      assert.ok(mean < unseenBounds[family], `${(100 * mean).toFixed(2)} %`);
+    });
+
   it('is not reported to fit, without a doubt, where it did not, nor the other way round', async () => {
     const { fitting, tooLarge } = await wrongVerdicts();
     assert.equal((await memoryRows()).filter((row) => row.case.outOfMemory === true).length, 4);
     assert.deepEqual(fitting, []);
     assert.deepEqual(tooLarge, []);
+  });
+});
+
+describe('a series of InternEvo from 8 to 1,024 GPUs', () => {
+  it('grows as it was measured, within 10 %, where the optimizer is sharded over all and inside a node', async () => {
+    const rows = await scaleRows();
+    assert.equal(rows.length, 2);
+    assert.ok(errors(rows).worst < 0.1, rows.map(({ name, measured, predicted }) => `${name}: ${measured}, ${predicted}`).join('; '));
   });
 });

@@ -119,6 +119,16 @@ export const optimizer = {
   },
   /** FSDP's `HYBRID_SHARD`, unless `dataReplicate` is given. */
   hybridShard: { type: boolean, meaning: sentence`FSDP shards inside each node and repeats over the nodes, as HYBRID_SHARD does.` },
+  /**
+   * Even: every rank updates as many parameters. Tensors: every tensor is updated by one rank, which broadcasts it (InternEvo's
+   * `HybridZeroOptimizer`, PyTorch's `ZeroRedundancyOptimizer`). Absent: even.
+   */
+  optimizerShards: {
+    type: choiceRule(['even', 'tensors']),
+    title: sentence`shards of the optimizer`,
+    compared: { silent: 'even' },
+    meaning: sentence`Even shards, or whole tensors, each updated and broadcast by one rank, as InternEvo does.`,
+  },
   /** In the training precision otherwise. */
   gradAccumulationFp32: {
     type: boolean,
@@ -144,6 +154,11 @@ export const kernels = {
     read: valueOf<FusedAttentionKernel>(),
     key: choiceRule(attentionKernels),
     meaning: sentence`Attention kernel: it decides the rate, most of all for long sequences.`,
+  },
+  /** In fp32, because a name of the program still refers to them (prime-rl until 2026-01); absent: freed when the loss is computed. */
+  keepsLogits: {
+    type: boolean,
+    meaning: sentence`The program holds the logits in fp32 through backward: 4 bytes each, where the loss is not fused.`,
   },
   fusedCrossEntropy: { type: boolean, assumed: true, meaning: sentence`Computes the loss without a second copy of the logits.` },
   hiddenDropout: { read: amount, sets: ['dropout'] },

@@ -86,14 +86,14 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   const ranks = reader.one('parallel.tensor.size', size) ?? reader.one('parallel.tensor', size);
   const facts = {
     ...blockFacts(reader, written),
-    ...shardFacts(reader, mode),
+    ...shardFacts(reader, mode, mode === 'isp' ? 1 : (ranks?.value ?? 1)),
     ...(ranks && splitFacts(ranks, mode)),
     ...recomputeFacts(reader, written),
     ...withoutIdleChunks(written),
   };
   const leftOut = [
     ...(mode === 'isp' ? ['parallel.weight'] : []),
-    ...(facts.zeroStage?.value === 1 ? [zeroKey(reader)] : []),
+    ...(facts.zeroStage?.value === 1 && facts.hybridShard === undefined && isGroup(reader) ? [zeroKey(reader)] : []),
     // its products in TF32 are faster than those of FP32, which are planned
     ...(reader.one('model.dtype', word)?.value === 'torch.tf32' ? ['model.dtype'] : []),
     ...(reader.one('model.moe_use_residual', isTrue)?.value === true ? ['model.moe_use_residual'] : []),
@@ -101,11 +101,20 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   return { ...launcherFile(document, 'internevo', facts, reader), ...(leftOut.length > 0 && { leftOut }) };
 }
 
-/**
- * The setting that shards the optimizer. Whole tensors go to ranks, whose weights are broadcast one rank after the other
- * (`broadcast_params` of internlm/solver/optimizer/hybrid_zero_optim.py): steps on 1,024 GPUs took up to 1.4 times what is planned, which
- * is Megatron-LM's exchange, all shards at once.
- */
+/** GPUs of a node in its examples. */
+const gpusOfNode = 8;
+
+/** The group of replicas that shards the optimizer, as the file gives it; -1 is all. */
+function zeroSize(reader: KeyReader): Fact<string> | undefined {
+  return reader.one('parallel.zero1.size', word) ?? reader.one('parallel.zero1', word);
+}
+
+/** Whether it is a group, which is planned where it fills a node, and not all replicas. */
+function isGroup(reader: KeyReader): boolean {
+  return Number(zeroSize(reader)?.value ?? '-1') > 1;
+}
+
+/** The setting that shards the optimizer. */
 function zeroKey(reader: KeyReader): string {
   return reader.one('parallel.zero1.size', word) === undefined ? 'parallel.zero1' : 'parallel.zero1.size';
 }
@@ -133,17 +142,25 @@ function blockFacts(reader: KeyReader, { hidden, experts }: Facts): Facts {
     qkvBias: byDefault(hasBias, why),
     tiedEmbeddings: byDefault(false, why),
     attention: byDefault('flash', why),
+    compile: byDefault(false, sentence`InternEvo fuses few element-wise operations`),
+    gradAccumulationFusion: byDefault(false, sentence`autograd adds up InternEvo's weight gradients`),
   };
 }
 
-/** ZeRO 1 over all replicas or a group of them (`zero1.size`), none for a size of 1; FSDP; the weights of `isp` are sharded too. */
-function shardFacts(reader: KeyReader, mode: string): Pick<Facts, 'zeroStage'> {
+/** ZeRO 1 over all replicas, or a group of them (`zero1.size`) that fills a node; none for a size of 1; FSDP; `isp` shards weights too. */
+function shardFacts(reader: KeyReader, mode: string, tensor: number): Facts {
   const fsdp = reader.one('parallel.zero1.fsdp', isTrue);
   if (fsdp?.value === true) return { zeroStage: { ...fsdp, value: 3 } };
-  const size = reader.one('parallel.zero1.size', word) ?? reader.one('parallel.zero1', word);
+  const written = zeroSize(reader);
   if (mode === 'isp' && reader.one('parallel.weight.size', lenient(count(2))) !== undefined)
     return { zeroStage: byDefault(3, sentence`weights are gathered layer by layer over the ranks of parallel.weight`) };
-  return { zeroStage: byDefault(size?.value === '1' ? 0 : 1, sentence`zero1 of InternEvo`) };
+  if (written?.value === '1') return { zeroStage: byDefault(0, sentence`zero1 of InternEvo`) };
+  const fillsNode = isGroup(reader) && Number(written?.value) * tensor === gpusOfNode;
+  return {
+    zeroStage: byDefault(1, sentence`zero1 of InternEvo`),
+    optimizerShards: byDefault('tensors', sentence`InternEvo gives whole tensors to ranks, which broadcast them`),
+    ...(written !== undefined && fillsNode && { hybridShard: { ...written, value: true } }),
+  };
 }
 
 /** Megatron's tensor parallelism, without (`mtp`) and with sequences (`msp`, `fsp`); with `isp` the ranks share out sequences only. */

@@ -287,6 +287,7 @@ describe('memory by the framework', () => {
     assert.equal(logits(titan), 12);
     assert.equal(logits(titan, { tensor: 2 }), 16);
     assert.equal(logits({ ...titan, fusedCrossEntropy: true }), 4);
+    assert.equal(logits({ ...titan, keepsLogits: true }), 16, 'the logits in fp32 too');
     assert.equal(logits({ runtime: 'fsdp1' }), 12);
   });
 

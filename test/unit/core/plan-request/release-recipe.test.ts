@@ -56,6 +56,38 @@ describe('what a file leaves to the recipes of a release', () => {
   });
 });
 
+describe('recipes of models that differ from most', () => {
+  const onRack = { gpu: 'GB300', nodes: 64 };
+  const set = async (config: object, run: object): Promise<unknown[]> => {
+    const file = await load({
+      'terapipe.json': JSON.stringify({ model: { from: 'config.json' }, ...run }),
+      'config.json': JSON.stringify(config),
+    });
+    const { training } = resolveRun(file, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null });
+    return [training.cudaGraphs, training.overlapExpertComm, training.recomputeModules];
+  };
+  const latent = (changed: object): object => ({ model_type: 'deepseek_v3', num_hidden_layers: 61, ...changed });
+  const rack = { cluster: onRack, training: { ...mxfp8, microBatch: 1, globalBatch: 4096, runtimeVersion: '26.06' }, layout: { tensor: 1, pipeline: 4, data: 64, expert: 64, virtualStages: 4 }, schedule: 'Interleaved1F1B' }; // prettier-ignore
+
+  it('record whole iterations of DeepSeek-V3, but nothing of Kimi K2, which routes to no groups', async () => {
+    assert.deepEqual(await set(latent({}), rack), ['iteration', true, undefined]);
+    assert.deepEqual(await set(latent({ n_group: 1, topk_group: 1 }), rack), [undefined, false, ['mla_up_proj']]);
+  });
+
+  it('recompute norms and activations of GPT-OSS where memory is small, and record its layers where it is large', async () => {
+    const run = (gpu: string): object => ({ cluster: { gpu, nodes: 8 }, training: { globalBatch: 512, microBatch: 4, sequenceLength: 4096, runtimeVersion: '26.04' }, layout: { tensor: 1, pipeline: 1, data: 64, expert: 8 } }); // prettier-ignore
+    const oss = { model_type: 'gpt_oss', num_hidden_layers: 36, num_local_experts: 128 };
+    assert.deepEqual(await set(oss, run('B200')), [undefined, false, ['layernorm', 'moe_act']]);
+    assert.deepEqual(await set(oss, run('B300')), ['layers', false, undefined]);
+  });
+
+  it('record layers with a state on Hopper too', async () => {
+    const run = { cluster: { gpu: 'H100-80GB', nodes: 2 }, training: { ...mxfp8, fp8Recipe: 'tensorwise', microBatch: 1, runtimeVersion: '26.06' }, layout: { tensor: 1, pipeline: 1, data: 16, expert: 8 } }; // prettier-ignore
+    const nano = { model_type: 'nemotron_h', hybrid_override_pattern: 'MEM*', n_routed_experts: 128, num_experts_per_tok: 6 };
+    assert.deepEqual(await set(nano, run), ['layers', false, ['core_attn', 'layernorm', 'moe', 'moe_act']]);
+  });
+});
+
 describe('the cut of DeepSeek-V3 and Kimi K2', () => {
   const layout = { tensor: 1, pipeline: 8, data: 4, expert: 8 };
   const run = {

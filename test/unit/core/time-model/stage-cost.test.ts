@@ -364,6 +364,25 @@ describe('what follows the pipeline', () => {
     assert.ok(Math.abs(narrow / wide - 5 / 6) < 1e-9 && Math.abs(scattered / wide - 3 / 6) < 1e-9);
   });
 
+  it('broadcasts whole tensors one after the other, so that the latency of a ring of all ranks counts for each', () => {
+    const at = (data: number, training: Partial<CostInputs['training']>): number =>
+      gradientExchangeTime(
+        {
+          ...reference,
+          cluster: { ...reference.cluster, nodes: data },
+          layout: { ...reference.layout, data },
+          training: { ...reference.training, zeroStage: 1, gradAccumulationFp32: false, overlapParamGather: false, ...training },
+        },
+        { layers: 30 },
+      );
+    const tensors = { optimizerShards: 'tensors' } as const;
+    assert.ok(at(512, tensors) > 2 * at(512, {}), `${at(512, tensors)} for ${at(512, {})}`);
+    const more = (data: number): number => at(2 * data, tensors) - at(data, tensors);
+    // more ranks than tensors: each further rank costs as much
+    assert.ok(Math.abs(more(1024) / (2 * more(512)) - 1) < 0.05, `${more(512)} and ${more(1024)}`);
+    assert.ok(at(512, { ...tensors, dataReplicate: 512 / 8 }) < at(512, tensors), 'a group of a node has short rings');
+  });
+
   it('waits of overlapped exchanges for what is longer than the pass, and for a bucket of 64M parameters, and 0.4 of what hides', () => {
     const overlapped = { ...reference, training: { ...reference.training, overlapGradReduce: true } };
     const overlappedWith = (ms: number) => ({ weights: { share: 1, ms: 0 }, gradients: [{ share: 1, ms }] });
