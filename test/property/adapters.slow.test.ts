@@ -53,6 +53,7 @@ const drawn = fc.record({
   tensor: fc.constantFrom(1, 2),
   data: fc.constantFrom(1, 8),
   baseBits: fc.constantFrom(undefined, 4, 8),
+  onHead: fc.boolean(),
 });
 type Drawn = typeof drawn extends fc.Arbitrary<infer T> ? T : never;
 
@@ -74,14 +75,14 @@ function requestOf({ latent, hybrid, hidden, runtime, zeroStage, recompute, tens
   return request('A100-80GB', model, { training, layout: { tensor, data } });
 }
 
-function adapterOf({ latent, hybrid, rank, targets: all, baseBits }: Drawn, quantised: boolean): Adapter {
+function adapterOf({ latent, hybrid, rank, targets: all, baseBits, onHead }: Drawn, quantised: boolean): Adapter {
   const own = all.filter((target) => {
     if (ofExperts.includes(target)) return false;
     if (ofState.includes(target)) return hybrid && !latent;
     return latent ? !['query', 'key', 'value'].includes(target) : !compressed.includes(target);
   });
   const targets: Adapter['targets'] = own.length > 0 ? own : ['output'];
-  return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits }) };
+  return { rank, targets, ...(quantised && baseBits !== undefined && { baseBits: baseBits }), ...(onHead && { onHead }) };
 }
 
 function stageOf({ model }: PlanRequest): StageContents {
@@ -127,7 +128,7 @@ describe('adapters of any rank up to 32 with any matrices', () => {
         return [forwardMs, forwardMs + backwardMs];
       };
       const [forward, full] = ms(requestOf(one));
-      const drawnAdapter = adapterOf(one, false);
+      const drawnAdapter = adapterOf({ ...one, onHead: false }, false);
       const oneMatrix = { ...drawnAdapter, targets: drawnAdapter.targets.slice(0, 1), rank: Math.min(16, one.rank) };
       const [, adapted] = ms(requestOf(one, oneMatrix));
       assert.ok(adapted > forward, `${adapted} for ${forward}`);
