@@ -78,7 +78,7 @@ async function terminalJson(file: string): Promise<PrintedPlan> {
   const { stdout } = await promisify(execFile)(process.execPath, [path.join(root, 'dist/cli.js'), 'plan', file, '--json'], {
     maxBuffer: 2 ** 28,
   });
-  const { findings, ...plan } = JSON.parse(stdout.replaceAll('; --gpu does', '')) as PrintedPlan & { readonly findings: unknown };
+  const { findings, ...plan } = JSON.parse(stdout.replaceAll('; set it with --gpu', '')) as PrintedPlan & { readonly findings: unknown };
   assert.ok(Array.isArray(findings));
   return plan;
 }
