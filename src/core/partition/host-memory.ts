@@ -8,6 +8,7 @@ import type { StageContents } from '../memory-model/layer-tensors';
 import type { StageMemory } from '../memory-model/profile';
 import { staticBytes } from '../memory-model/static';
 import { subGroupElements } from '../memory-model/zero';
+import { leastCommonMultiple } from '../numbers';
 import { memoized } from '../records';
 import { scheduleOn } from '../schedules/on-layout';
 import { scheduleChunks } from './chunks';
@@ -42,24 +43,28 @@ export function hostMemory(request: HostInputs, schedule: ScheduleName, stages: 
 }
 
 /**
- * Ranks of each stage, by node. A group of nodes has the ranks of its stages in the order of a cluster that has only this group.
+ * Ranks of each stage, by node. A group of nodes has the ranks of its stages in the order of a cluster that has only this group. Of nodes
+ * alike the first: those wholly in one turn of a stage, and those after all stages and nodes come out even.
  */
 function ranksOfStages({ layout, training, cluster }: HostInputs): Map<number, Map<number, number>> {
   const { tensor, context, data, pipeline } = layout;
   const adjacent = tensor * context * (resolveRankOrder({ layout, training }) === 'tp-cp-ep-pp-dp' ? 1 : data);
-  const all = Array.from({ length: pipeline }, (_, stage) => stage);
+  const everyStage = Array.from({ length: pipeline }, (_, stage) => stage);
   const nodes = new Map<number, Map<number, number>>();
   let firstNode = 0;
   nodeGroups(cluster).forEach((group, index) => {
-    const stages = cluster.groups === undefined ? all : all.filter((stage) => layout.stageNodeGroups?.[stage] === index);
-    const gpus = (gpusUsed(layout) * stages.length) / pipeline;
+    const stages = cluster.groups === undefined ? everyStage : everyStage.filter((stage) => layout.stageNodeGroups?.[stage] === index);
+    const { gpusPerNode } = group;
+    const all = (gpusUsed(layout) * stages.length) / pipeline;
+    const gpus = Math.min(all, leastCommonMultiple(adjacent * Math.max(1, stages.length), gpusPerNode));
     for (let rank = 0; rank < gpus;) {
-      const [onNode, turn] = [Math.floor(rank / group.gpusPerNode), Math.floor(rank / adjacent)];
-      const end = Math.min(gpus, (onNode + 1) * group.gpusPerNode, (turn + 1) * adjacent);
+      const [onNode, turn] = [Math.floor(rank / gpusPerNode), Math.floor(rank / adjacent)];
+      const end = Math.min(gpus, (onNode + 1) * gpusPerNode, (turn + 1) * adjacent);
       const counts = memoized(nodes, firstNode + onNode, () => new Map<number, number>());
       const stage = stages[turn % stages.length] ?? 0;
       counts.set(stage, (counts.get(stage) ?? 0) + end - rank);
-      rank = end;
+      const isWhole = end - rank === gpusPerNode;
+      rank = isWhole ? Math.max(end, Math.floor(Math.min(gpus, (turn + 1) * adjacent) / gpusPerNode) * gpusPerNode) : end;
     }
     firstNode += group.nodes;
   });
