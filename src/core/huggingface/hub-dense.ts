@@ -54,8 +54,6 @@ const denseModels: Readonly<Record<string, Readonly<Record<string, Dense>>>> = {
     'mistral-small-24b-2501': [40, 5120, 32, 8, 128, 32768, 131072, false],
     'devstral-small-2-24b-2512': [40, 5120, 32, 8, 128, 32768, 131072, false],
   },
-  // Mistral Medium 3.5 has these sizes too (NVIDIA-NeMo/Automodel, model-coverage/vlm/mistralai)
-  ministral3: { 'devstral-2-123b-2512': [88, 12288, 96, 8, 128, 28672, 131072, false] },
   gpt_neox: {
     'pythia-14m': fourfold(6, 128, 4, 50304, false),
     'pythia-70m': fourfold(6, 512, 8, 50304, false),

@@ -123,13 +123,6 @@ export const expertConfigs: Readonly<Record<string, object>> = {
     shared: 1,
     dense: 1,
   }),
-  'ling-1t': routed('dots1', [80, 8192, 64, 8, 128, 18432, 157184, false], {
-    experts: 256,
-    active: 8,
-    width: 2048,
-    shared: 1,
-    dense: 4,
-  }),
   // NVIDIA-NeMo/Automodel, components/models/hy_mt2/config.py
   'hy-mt2-30b-a3b': routed(
     'hy_v3',

@@ -46,7 +46,6 @@ const languageModels: Readonly<Record<string, string>> = {
   'qwen2.5-omni-3b': 'qwen2.5-3b',
   'mistral-small-4-119b-2603': 'mistral-small-4-119b-2603',
   'minimax-m3': 'minimax-m3',
-  'mistral-medium-3.5-128b': 'devstral-2-123b-2512',
   'muse-glimmer-30b': 'muse-glimmer-30b',
   'ovis2.5-2b': 'qwen3-1.7b',
   'ovis2.5-9b': 'qwen3-8b',
@@ -220,7 +219,7 @@ function withoutVariant(name: string): string {
       .replace(/^l(?=3\.[1-3]-\d{1,3}b)/, 'llama-')
       .replace(/^qwen(2|2\.5|3)-?vl-/, 'qwen$1-vl-')
       .replace(/^(qwen2\.5)-coder-(0\.5b|1\.5b|3b|7b|14b|32b)/, '$1-$2')
-      .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b|devstral-2-123b)-(?:instruct|base)/, '$1')
+      .replace(/^(mistral-nemo|mistral-small-24b|devstral-small-2-24b)-(?:instruct|base)/, '$1')
       .replace(/^(ministral-3-\d{1,2}b)-.*$/, '$1')
       // a part with another size is another model
       .replace(/^olmo3-(7|32)b-(?:instruct|think)(?:-(?:sft|dpo|rlvr)(?:-(?!\d{1,4}(?:\.\d{1,3})?[bm](?:-|$))[^-]+)*)?$/, 'olmo-3-$1b')

@@ -145,8 +145,6 @@ const positions: readonly (readonly [names: RegExp, positions: Positions])[] = [
   [/^hy-mt2-/, plain(11_158_840, 262_144, 1e-5)],
   [/^muse-glimmer-/, plain(500_000, 131_072, 1e-5)],
   [/^falcon-h1-0\.5b$/, plain(100_000_000_000, 16_384, 1e-5)],
-  [/^falcon-h1-1\.5b-deep$/, plain(100_000_000_000, 131_072, 1e-5)],
-  [/^falcon-h1-/, plain(100_000_000_000, 262_144, 1e-5)],
   [/^hy3-preview$/, plain(11_158_840, 262_144)],
   [
     /^mistral-small-4-119b-2603$/,

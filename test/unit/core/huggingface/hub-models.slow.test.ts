@@ -61,12 +61,7 @@ const published: Readonly<Record<string, number>> = {
   // of the text only, where they see
   'tencent/Hy3-preview': 295,
   'tencent/Hy-MT2-30B-A3B': 30.06,
-  'inclusionAI/Ling-1T': 999.7,
   'tiiuae/Falcon-H1-0.5B-Instruct': 0.5214,
-  'tiiuae/Falcon-H1-1.5B-Deep-Instruct': 1.555,
-  'tiiuae/Falcon-H1-7B-Instruct': 7.586,
-  'tiiuae/Falcon-H1-34B-Instruct': 33.64,
-  'mistralai/Devstral-2-123B-Instruct-2512': 125.03,
   'nvidia/NVIDIA-Nemotron-3-Nano-4B-BF16': 3.973,
   'nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-BF16': 31.58,
   'mistralai/Mistral-Small-4-119B-2603': 119,
@@ -257,10 +252,8 @@ const epsilons: Readonly<Record<string, number>> = {
 
 /** Models with rotary positions whose base is not known here. */
 const openBases = [
-  'devstral-2-123b-2512',
   'llava-onevision-1.5-4b',
   'ministral-3-14b',
-  'mistral-medium-3.5-128b',
   'olmo-3.2-hybrid-7b',
   'olmo-hybrid-7b',
   'olmo-hybrid-instruct-dpo-7b',
