@@ -301,8 +301,6 @@ function loadPage(): void {
   const script = document.createElement('script');
   script.type = 'module';
   script.src = 'webview.js';
-  // The toolkit of its buttons reads the theme when a document has loaded, which this one had before.
-  script.addEventListener('load', () => window.dispatchEvent(new Event('load')));
   document.body.append(script);
 }
 

@@ -26,7 +26,13 @@ interface Viewport {
 
 /** What of a browser's window is asked. */
 interface Styled {
-  readonly getComputedStyle: (element: unknown) => { readonly getPropertyValue: (name: string) => string };
+  readonly document: { readonly createElement: (tag: string) => Drawn; readonly body: { readonly append: (element: Drawn) => void } };
+  readonly getComputedStyle: (element: unknown) => { readonly backgroundColor: string };
+}
+
+interface Drawn {
+  readonly style: { background: string };
+  readonly remove: () => void;
 }
 
 /** The same of an element. */
@@ -394,13 +400,16 @@ export const webCases: readonly WebCase[] = [
         assert.deepEqual((await runAxe(page, 'all')).violations, [], `start at ${width} px, ${colorScheme}`);
         await paste(page, await readFile(sample, 'utf8'));
         const background = await page
-          .locator('#root vscode-button')
+          .locator('#root vscode-button[appearance=secondary]:not(:hover):visible')
           .first()
-          .evaluate((element) => {
-            const style = (globalThis as unknown as Styled).getComputedStyle(element);
-            return ['--button-secondary-background', '--vscode-button-secondaryBackground'].map((name) =>
-              style.getPropertyValue(name).trim(),
-            );
+          .evaluate((button) => {
+            const { document, getComputedStyle } = globalThis as unknown as Styled;
+            const like = document.createElement('div');
+            like.style.background = 'var(--vscode-button-secondaryBackground)';
+            document.body.append(like);
+            const shown = [button, like].map((element) => getComputedStyle(element).backgroundColor);
+            like.remove();
+            return shown;
           });
         assert.equal(background[0], background[1], `a button in ${colorScheme}`);
         const tabs = await page.getByRole('tab').allInnerTexts();
