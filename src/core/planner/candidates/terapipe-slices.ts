@@ -232,8 +232,7 @@ function fastestSlices(
     .map((cut) => ({ ...cut, ms: timeMs(cut.scheme) }))
     .sort((a, b) => a.ms - b.ms);
   const fitting = ranked.find(({ scheme }) => (scheme === solution.scheme ? solvedFits : fits(scheme)));
-  const fastest = fitting ?? ranked[0];
-  const fastestFits = fitting !== undefined;
+  const [fastest, fastestFits] = [fitting ?? ranked[0], fitting !== undefined];
   if (fastest === undefined || (fastest.ms >= solvedMs * (1 - rounding) && solvedFits === fastestFits))
     return { ...solved, bestMs: solvedMs };
   const { scheme, name, ms } = fastest;
