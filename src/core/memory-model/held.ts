@@ -1,11 +1,12 @@
 import { adapterParameters, headAdapterParameters } from '../model/adapters';
+import { largestOfLayers, largestOnHead, type LargestTensors } from '../model/largest-tensors';
 import { layersByKind } from '../model/layers';
 import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
 import {
   embeddingParameters,
-  evenShards,
   expertReplicas,
+  fullestShards,
   layerExperts,
   layerParameters,
   paddedVocab,
@@ -15,6 +16,7 @@ import {
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
 import { layerGroups, resolveHeadShare, type StageContents } from './layer-tensors';
+import type { LayerKind } from '../domain/model';
 import type { MemoryInputs } from '../domain/request';
 import { maximum } from '../numbers';
 
@@ -95,16 +97,35 @@ export interface StaticBytes {
 
 /** All that a rank of a stage holds except for adapters. */
 export function heldParameters(inputs: MemoryInputs, stage: StageContents): RankParameters {
-  return withShards(inputs, rankParameters(inputs, stage));
+  return withShards(inputs, rankParameters(inputs, stage), largestTensors(inputs, stage));
 }
 
-function withShards({ layout, training, model }: MemoryInputs, held: Pick<RankParameters, 'shared' | 'experts'>): RankParameters {
-  const over = (parameters: number, ranks: number): number => evenShards(model, training, layout, { parameters, ranks });
-  return {
-    ...held,
-    shards: over(held.shared, layout.data * layout.context),
-    expertShards: over(held.experts, expertReplicas(layout)),
-  };
+function withShards(
+  { layout, training }: MemoryInputs,
+  held: Pick<RankParameters, 'shared' | 'experts'>,
+  largest: LargestTensors,
+): RankParameters {
+  const over = (part: keyof LargestTensors, ranks: number): number =>
+    fullestShards(training, { parameters: held[part], ranks, largest: largest[part] });
+  return { ...held, shards: over('shared', layout.data * layout.context), expertShards: over('experts', expertReplicas(layout)) };
+}
+
+/** The largest tensors of a rank of the stage, with its share of the vocabulary where it has one. */
+function largestTensors({ model, layout }: MemoryInputs, stage: StageContents): LargestTensors {
+  const layers = largestOfLayers(model, stageKinds(model, stage), layout);
+  const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
+  const copies = [
+    (stage.first && model.stacks?.melBins === undefined) || stage.decoderStart === true ? 1 : 0,
+    stage.last && mtpDepths(model) > 0 && !model.tiedEmbeddings ? 1 : 0,
+    resolveHeadShare(stage),
+  ];
+  const projection = stage.last && mtpDepths(model) > 0 ? projectionParameters(model) / layout.tensor : 0;
+  return { ...layers, shared: Math.max(layers.shared, projection, words * maximum(copies)) };
+}
+
+/** Kinds of the layers that a stage has. */
+function stageKinds(model: MemoryInputs['model'], stage: StageContents): LayerKind[] {
+  return layerGroups(model, stage).flatMap(({ kind, layers }) => (layers > 0 ? [kind] : []));
 }
 
 /** What of a rank's parameters has gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
@@ -123,7 +144,10 @@ export function trainedParameters(inputs: MemoryInputs, stage: StageContents): R
   const saved =
     (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? resolveHeadShare(stage) * words : 0);
   const onHead = (resolveHeadShare(stage) * headAdapterParameters(model, adapter)) / layout.tensor;
-  return withShards(inputs, { shared: layers + saved + onHead, experts });
+  const tensors = largestOfLayers(model, stageKinds(model, stage), layout, adapter);
+  const head = resolveHeadShare(stage) > 0 ? largestOnHead(model, adapter) / layout.tensor : 0;
+  const largest = Math.max(tensors.shared, Math.min(saved, words), head);
+  return withShards(inputs, { shared: layers + saved + onHead, experts }, { ...tensors, shared: largest });
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

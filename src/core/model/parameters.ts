@@ -1,10 +1,9 @@
-import { maximum } from '../numbers';
-import { layerGroups, layersByKind, sumOverGroups, usualKind } from './layers';
+import { layerGroups, sumOverGroups, usualKind } from './layers';
 import { hasAttention, stateFlops, stateMatrixParameters, layerStateMixer, stateOtherParameters, sublayers } from './mixers';
 import { embeddingNormParameters, finalNormParameters, normParameters } from './norms';
 import type { Experts, LatentAttention, LayerKind, ModelSpec } from '../domain/model';
 import type { TrainingSpec } from '../domain/request';
-import { runtimeProfile } from '../domain/runtime';
+import { isFsdp, runtimeProfile } from '../domain/runtime';
 import { relativeBiasParameters, stackParameters } from './stacks';
 
 /** Weights of one layer by matrix, whole (not divided by tensor parallelism), in elements. */
@@ -209,26 +208,25 @@ export function shardRanks(ranks: number, { dataReplicate = 1 }: Pick<TrainingSp
   return Math.max(1, ranks / dataReplicate);
 }
 
-/** Elements of the largest matrix of a rank: what one rank updates at least where tensors are not cut (`optimizerShards`). */
-function largestMatrix(model: ModelSpec, { tensor }: LayerDivision): number {
-  const vocabulary = paddedVocab(model.vocab, tensor) * model.hidden;
-  const layers = layersByKind(layerGroups(model)).map(({ kind }) => {
-    const { mlpDown, attentionOutput, shared } = layerParameters(model, kind);
-    const networks = layerExperts(model, kind)?.count ?? 1;
-    return maximum([tensor * rankProjections(model, tensor, kind), mlpDown / networks, attentionOutput, shared / 3]);
-  });
-  return maximum([vocabulary, ...layers]) / tensor;
+/**
+ * Whether ranks update whole tensors (`optimizerShards`), which only ZeRO 1 leaves room for: stages 2 and 3 and FSDP cut gradients or
+ * weights, too, and their shards are even.
+ */
+export function updatesWholeTensors(training: Pick<TrainingSpec, 'optimizerShards' | 'zeroStage' | 'runtime'>): boolean {
+  return training.optimizerShards === 'tensors' && training.zeroStage === 1 && !isFsdp(training);
 }
 
-/** Ranks that share out `parameters`, as far as the fullest of them has a share as large: of whole tensors it has one at least. */
-export function evenShards(
-  model: ModelSpec,
-  training: Pick<TrainingSpec, 'dataReplicate' | 'optimizerShards'>,
-  division: LayerDivision,
-  { parameters, ranks }: { readonly parameters: number; readonly ranks: number },
+/**
+ * Ranks that share out `parameters`, as far as the fullest of them has a share as large: of whole tensors it has at least the largest, of
+ * `largest` elements.
+ */
+export function fullestShards(
+  training: Pick<TrainingSpec, 'dataReplicate' | 'optimizerShards' | 'zeroStage' | 'runtime'>,
+  { parameters, ranks, largest }: { readonly parameters: number; readonly ranks: number; readonly largest: number },
 ): number {
   const shards = shardRanks(ranks, training);
-  return training.optimizerShards === 'tensors' ? Math.max(1, Math.min(shards, parameters / largestMatrix(model, division))) : shards;
+  if (largest === 0 || !updatesWholeTensors(training)) return shards;
+  return Math.max(1, Math.min(shards, parameters / largest));
 }
 
 /**

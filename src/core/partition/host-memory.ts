@@ -83,6 +83,11 @@ function rankMemory(request: HostInputs, contents: StageContents, activations: n
   };
 }
 
+/** With the mean share of all ranks, where whole tensors are shared out: what counts is the sum over a node's ranks, not the fullest. */
+function withMeanShards<T extends Pick<HostInputs, 'training'>>(inputs: T): T {
+  return { ...inputs, training: { ...inputs.training, optimizerShards: 'even' } };
+}
+
 /** Buffers of DeepSpeed's swapper, each an fp32 copy of a group (`buffer_count`): its default. */
 const swapBuffers = 4;
 
@@ -91,7 +96,8 @@ const swapBuffers = 4;
  * Adam (DeepSpeed's ZeRO-Offload, `runtime/zero/stage_1_and_2.py`; Megatron-LM's `HybridDeviceOptimizer`; FSDP's `CPUOffloadPolicy`). On
  * NVMe, DeepSpeed keeps them there, and buffers for the groups of parameters that it updates on the host.
  */
-function offloadedOptimizer(request: HostInputs, contents: StageContents): { readonly resident: number; readonly nvmeBytes: number } {
+function offloadedOptimizer(uneven: HostInputs, contents: StageContents): { readonly resident: number; readonly nvmeBytes: number } {
+  const request = withMeanShards(uneven);
   const { training } = request;
   if (training.offloadOptimizer !== true || training.optimizer === 'none') return { resident: 0, nvmeBytes: 0 };
   const onGpu = { ...request, training: { ...training, offloadOptimizer: false } };
@@ -115,6 +121,7 @@ const loaderBytes = 3 * 8 + 4;
  */
 function savedShare({ model, training, layout }: HostInputs, contents: StageContents): number {
   const { dataReplicate, ...whole } = training;
-  const held = trainedParameters({ model, training: dataReplicate === undefined ? training : whole, layout }, contents);
+  const shared = { model, training: dataReplicate === undefined ? training : whole, layout };
+  const held = trainedParameters(withMeanShards(shared), contents);
   return heldBytes(held, savedParameterBytes(training), true);
 }

@@ -7,6 +7,7 @@ import { formatFindings } from './plan/format-findings';
 import { memoryFindings } from './plan/memory-findings';
 import { offloadFindings } from './plan/offload-findings';
 import type { Remedy } from './plan/remedy';
+import { shardFindings } from './plan/shard-findings';
 import { listed, type Change, type Issue, type Rule } from './rule';
 import { settingEdits } from './settings';
 import { rules } from './table';
@@ -26,6 +27,7 @@ export function runFindings(run: Run, plan: Plan | null, remedies: readonly Reme
     ...ofRules,
     ...formatFindings(run, plan),
     ...offloadFindings(run),
+    ...shardFindings(run, plan),
     ...memoryFindings(run, plan, remedies),
     ...(run.remarks ?? []),
   ]);

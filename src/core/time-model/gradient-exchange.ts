@@ -7,7 +7,16 @@ import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { normParameters } from '../model/norms';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
-import { expertReplicas, paddedVocab, rankExpertParameters, rankMatrixParameters, shardRanks, upProjections } from '../model/parameters';
+import { largestOfLayers, largestOnHead } from '../model/largest-tensors';
+import {
+  expertReplicas,
+  paddedVocab,
+  rankExpertParameters,
+  rankMatrixParameters,
+  shardRanks,
+  updatesWholeTensors,
+  upProjections,
+} from '../model/parameters';
 import { allReduceSeconds, contention, groupBandwidth, joinedBandwidth, nodeBusBandwidth, ringLatencySeconds } from './collectives';
 import type { CostInputs } from './rates';
 import { shardsEachPass } from './sharding';
@@ -19,31 +28,43 @@ export interface StageLayers {
   readonly groups?: readonly LayerGroup[];
 }
 
+/** Parameters that one rank updates, the ranks that hold the same, and of the largest tensor of them the elements. */
+interface LocalPart {
+  readonly parameters: number;
+  readonly ranks: number;
+  readonly largest: number;
+}
+
 /**
  * Parameters that one rank of an inner stage updates, each part with the ranks that hold the same: its layers' share and, as a bound for
  * the end stages, one vocabulary matrix (two and the projections where the last stage predicts further tokens); apart from them its
  * experts, which fewer replicas have.
  */
-export function localParameters(
-  { model, training, layout }: CostInputs,
-  { layers, groups }: StageLayers,
-): readonly { readonly parameters: number; readonly ranks: number }[] {
+export function localParameters({ model, training, layout }: CostInputs, { layers, groups }: StageLayers): readonly LocalPart[] {
   const kinds = layersByKind(groups ?? layerGroups(model));
   const share = groups === undefined ? layers / model.layers : 1;
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const ranks = layout.data * layout.context;
   const { adapter } = training;
+  const largest = largestOfLayers(
+    model,
+    kinds.map(({ kind }) => kind),
+    layout,
+    adapter,
+  );
   if (adapter !== undefined) {
     const adapters = (part: 'shared' | 'experts'): number =>
       share * sumBy(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
     const experts = adapters('experts');
+    const saved = (adapter.saved ?? []).length > 0 ? vocabulary : 0;
+    const onHead = headAdapterParameters(model, adapter) / layout.tensor;
     return [
       {
-        parameters:
-          adapters('shared') + ((adapter.saved ?? []).length > 0 ? vocabulary : 0) + headAdapterParameters(model, adapter) / layout.tensor,
+        parameters: adapters('shared') + saved + onHead,
         ranks,
+        largest: Math.max(largest.shared, saved, largestOnHead(model, adapter) / layout.tensor),
       },
-      ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
+      ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout), largest: largest.experts }] : []),
     ];
   }
   const experts = share * sumBy(kinds, (group) => group.layers * rankExpertParameters(model, layout, group.kind));
@@ -51,8 +72,8 @@ export function localParameters(
   const depths = mtpDepths(model);
   const mtp = depths === 0 ? 0 : (depths * projectionParameters(model)) / layout.tensor + (model.tiedEmbeddings ? 0 : vocabulary);
   return [
-    { parameters: matrices - experts + vocabulary + mtp, ranks },
-    ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout) }] : []),
+    { parameters: matrices - experts + vocabulary + mtp, ranks, largest: Math.max(largest.shared, vocabulary) },
+    ...(experts > 0 ? [{ parameters: experts, ranks: expertReplicas(layout), largest: largest.experts }] : []),
   ];
 }
 
@@ -97,7 +118,7 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   }));
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
-  if (training.optimizerShards === 'tensors' && training.zeroStage === 1) return tensorExchangeMs(inputs, stage, windows);
+  if (updatesWholeTensors(training)) return tensorExchangeMs(inputs, stage, windows);
   const isScattered = sharded && !(layout.pipeline > 1 && runtimeProfile(training).reducesWhole);
   const isReplicated = runtimeProfile(training).id === 'ddp';
   const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;

@@ -2,7 +2,7 @@ import { hostGBps } from '../cluster/links';
 import { elementBytes } from '../domain/number-formats';
 import { stepBytes, traitsOfOptimizer } from '../domain/optimizer';
 import type { CostInputs } from './rates';
-import { evenShards } from '../model/parameters';
+import { fullestShards } from '../model/parameters';
 import { localParameters, type StageLayers } from './gradient-exchange';
 import { maximum, minimum } from '../numbers';
 
@@ -19,15 +19,15 @@ export function optimizerTime(inputs: CostInputs, stage: StageLayers): number {
   if (training.offloadOptimizer === true) return offloadedTime(inputs, stage);
   const { optimizerNsPerParameter } = inputs.constants;
   if (optimizerNsPerParameter !== undefined)
-    return total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-      training.zeroStage >= 1
-        ? (1e-6 * optimizerNsPerParameter * parameters) / shardsOver(inputs, { parameters, ranks })
-        : 1e-6 * optimizerNsPerParameter * parameters,
+    return total(
+      localParameters(inputs, stage),
+      (part) => (1e-6 * optimizerNsPerParameter * part.parameters) / (training.zeroStage >= 1 ? fullestShards(training, part) : 1),
     );
   const gradient = training.gradAccumulationFp32 ? 4 : elementBytes(training);
   const wholeBuffer = (layout.data * layout.context > 1 ? 3 : 1) * gradient;
-  const bytes = total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? ((state + 12) / shardsOver(inputs, { parameters, ranks }) + wholeBuffer) * parameters : state * parameters,
+  const bytes = total(
+    localParameters(inputs, stage),
+    (part) => (training.zeroStage >= 1 ? (state + 12) / fullestShards(training, part) + wholeBuffer : state) * part.parameters,
   );
   return (1e3 * bytes) / (inputs.cluster.gpu.memoryTBps * 1e12 * inputs.constants.memoryEfficiency) + orthogonalTime(inputs, stage);
 }
@@ -67,13 +67,7 @@ function offloadedTime(inputs: CostInputs, stage: StageLayers): number {
 /** Parameters that a rank updates: its shard, or all that it holds. */
 function ownParameters(inputs: CostInputs, stage: StageLayers): number {
   const { training } = inputs;
-  return total(localParameters(inputs, stage), ({ parameters, ranks }) =>
-    training.zeroStage >= 1 ? parameters / shardsOver(inputs, { parameters, ranks }) : parameters,
-  );
-}
-
-function shardsOver({ model, training, layout }: CostInputs, part: { readonly parameters: number; readonly ranks: number }): number {
-  return evenShards(model, training, layout, part);
+  return total(localParameters(inputs, stage), (part) => part.parameters / (training.zeroStage >= 1 ? fullestShards(training, part) : 1));
 }
 
 function total<T>(parts: readonly T[], value: (part: T) => number): number {
