@@ -56,10 +56,13 @@ export const fewestInReadme = 8;
 /** Errors at which README's table begins another row, as fractions. */
 const readmeBands = [0.2, 0.1, 0.05, 0] as const;
 
-/** README's table: every source of at least eight runs, left out whole, the worst first. TeraPipe's settings are in no fit. */
+/** The ten settings in README's table: in no fit, but terms of the model are from the same paper. */
+export const terapipeInReadme = 'TeraPipe, not left out';
+
+/** README's table: every source of at least eight runs, left out whole, the worst first. */
 export function readmeTable(runs: readonly LeftOutRun[]): string[] {
   const settings = terapipeRows().map(({ whole }) => whole);
-  const sources = [...coverage(runs), { source: 'TeraPipe', rows: settings.length, error: errors(settings).mean }];
+  const sources = [...coverage(runs), { source: terapipeInReadme, rows: settings.length, error: errors(settings).mean }];
   const shown = sources.filter(({ rows }) => rows >= fewestInReadme);
   const sorted = [...shown].sort((a, b) => b.error - a.error);
   const rows = readmeBands.map((least, index) => {

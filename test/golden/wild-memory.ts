@@ -15,7 +15,7 @@ export const memoryRows = once(() =>
   ),
 );
 
-/** The same of runs that nothing was made from, by what ran them. */
+/** The same of runs that no constant was made from, by what ran them; `keepsLogits` was found with prime-rl's in view. */
 export const unseenBounds = { FSDP2: 0.1, Primus: 0.15 } as const;
 
 /** Peaks of published runs under FSDP2 and Primus, GiB, which are in no other table and in no margin. */

@@ -84,7 +84,7 @@ function shardedCollectives(
       scatter += times * betweenGroups(inputs, ranks, replicas / ranks, trained * gradientBytes(training));
     if (ranks <= 1) return;
     const bandwidth = shardBandwidth(inputs, ranks);
-    const latency = ringLatencySeconds * (ranks - 1);
+    const latency = shardStepSeconds * (ranks - 1);
     const share = (ranks - 1) / ranks;
     gather += times * ((share * (element * trained + frozen * (parameters - trained))) / bandwidth + latency);
     if (trained > 0) scatter += times * ((share * trained * gradientBytes(training)) / bandwidth + latency);
@@ -118,7 +118,7 @@ function shardedCollectives(
  */
 function betweenGroups(inputs: CostInputs, shards: number, groups: number, bytes: number): number {
   const volume = (2 * (groups - 1) * bytes) / groups / shards;
-  return volume / groupBandwidth(inputs, shards, groups) + 2 * ringLatencySeconds * (groups - 1);
+  return volume / groupBandwidth(inputs, shards, groups) + 2 * shardStepSeconds * (groups - 1);
 }
 
 /** Bytes a gradient is reduced in. */
@@ -129,4 +129,4 @@ function gradientBytes(training: TrainingSpec): number {
 /**
  * What each further rank adds to a ring all-gather or reduce-scatter, seconds: MPT-1b of 128 to 512 GPUs (docs/model/time.md, Collectives).
  */
-const ringLatencySeconds = 3.5e-6;
+const shardStepSeconds = 3.5e-6;

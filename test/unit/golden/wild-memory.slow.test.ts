@@ -20,7 +20,7 @@ describe('memory of published runs under TorchTitan and DeepSpeed', () => {
     ['FSDP2', 13],
     ['Primus', 3],
   ] as const)
-    it(`is within ${100 * unseenBounds[family]} % on average for ${family}, of whose rows nothing was made`, async () => {
+    it(`is within ${100 * unseenBounds[family]} % on average for ${family}, of whose rows no constant was made`, async () => {
       const peaks = (await unseenPeaks()).filter((row) => row.family === family);
       assert.equal(peaks.length, rows);
       const { mean } = errors(peaks);
