@@ -35,6 +35,9 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   const saved = savedModules(adapters);
   if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
   if (decomposed === true && onHead) throw adaptersNotPlanned(adapters, sentence`with DoRA on the head`);
+  // the product of what is dropped out keeps each matrix in the training precision until its backward
+  if (decomposed === true && dropout > 0 && baseBits !== undefined)
+    throw adaptersNotPlanned(adapters, sentence`with DoRA and a dropout on weights of ${baseBits.value} bits`);
   return {
     adapter: {
       rank,

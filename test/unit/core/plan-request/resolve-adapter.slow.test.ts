@@ -232,6 +232,14 @@ describe('adapters of a run', () => {
     assert.deepEqual([training.adapter?.decomposed, training.adapter?.targets], [true, ['query', 'value']]);
     const dropped = await flags(`${named} --lora_dropout 0.1`);
     assert.deepEqual([dropped.training.adapter?.decomposed, dropped.training.adapter?.dropout], [true, true]);
+    for (const bits of ['--load_in_4bit True', '--load_in_8bit True']) {
+      const packed = await flags(`${named} ${bits}`);
+      assert.deepEqual([packed.training.adapter?.decomposed, packed.training.adapter?.dropout], [true, undefined]);
+      await assert.rejects(
+        flags(`${named} --lora_dropout 0.1 ${bits}`),
+        /DoRA and a dropout on weights of [48] bits, which is not planned/,
+      );
+    }
     const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
     await assert.rejects(ofExperts, /with DoRA on experts, which is not planned/);
   });
