@@ -54,6 +54,11 @@ export interface Adapter {
    * norm of each column of the matrix with its adapter in every forward.
    */
   readonly decomposed?: boolean;
+  /**
+   * The frozen product is formed twice in each forward, of the input and of what the dropout leaves of it (DoRA in peft and
+   * Megatron-Bridge).
+   */
+  readonly frozenTwice?: boolean;
   /** Bits that the frozen matrices of the layers are held in (QLoRA, arXiv 2305.14314); absent: the training precision. */
   readonly baseBits?: 4 | 8;
   /** Scales of 4-bit blocks are quantised themselves. */

@@ -35,8 +35,9 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
   const saved = savedModules(adapters);
   if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
   if (decomposed === true && onHead) throw adaptersNotPlanned(adapters, sentence`with DoRA on the head`);
+  const frozenTwice = decomposed === true && dropout > 0 && adapters.frozenTwice === true;
   // the product of what is dropped out keeps each matrix in the training precision until its backward
-  if (decomposed === true && dropout > 0 && baseBits !== undefined)
+  if (frozenTwice && baseBits !== undefined)
     throw adaptersNotPlanned(adapters, sentence`with DoRA and a dropout on weights of ${baseBits.value} bits`);
   return {
     adapter: {
@@ -47,6 +48,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
       ...(baseBits && { baseBits: baseBits.value }),
       ...(doubleQuantised === true && { doubleQuantised }),
       ...(decomposed === true && { decomposed }),
+      ...(frozenTwice && { frozenTwice }),
       ...(saved.length > 0 && { saved }),
       ...(onHead && !saved.includes('head') && { onHead }),
     },

@@ -35,7 +35,7 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
     addOperation(sum, floor, traffic(6 * rows * columns), traffic(4 * rows * columns), traffic(6 * rows * inner));
     if (adapter.decomposed === true) addMagnitudes(sum, adapter.rank, { ...rates, floor }, product, rows);
     // what is dropped out goes through the frozen matrix, too, whose own product has all of it
-    if (adapter.decomposed === true && adapter.dropout === true) addProduct(sum, { ...rates, floor }, [rows, columns, inner]);
+    if (adapter.frozenTwice === true) addProduct(sum, { ...rates, floor }, [rows, columns, inner]);
   }
   const { shared, experts } = adapterParameters(model, adapter, kind, layout);
   for (const parameters of [shared, experts]) if (parameters > 0) addWeightGradient(sum, rates.floor, traffic(6 * parameters));

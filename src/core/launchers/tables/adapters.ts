@@ -79,7 +79,7 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
     ...(bits && { baseBits: bits }),
     ...(double && { doubleQuantised: double.value }),
     ...(saved && { saved: saved.value }),
-    ...(isOn(decomposedNames) && { decomposed: true }),
+    ...(isOn(decomposedNames) && { decomposed: true, frozenTwice: true }),
     ...(unlike && { unlike: unlike.name ?? '' }),
   };
 }
@@ -118,7 +118,7 @@ export function sectionSettings(find: FindSetting): Omit<GivenAdapters, 'place' 
         ? { targets: written }
         : {}),
     ...(dropout && { dropout }),
-    ...(dora?.value === true && { decomposed: true }),
+    ...(dora?.value === true && { decomposed: true, frozenTwice: true }),
     ...(unlike !== undefined && { unlike }),
     ...(shared && { sharedByExperts: shared.value }),
   };

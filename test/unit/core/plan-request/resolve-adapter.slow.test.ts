@@ -242,6 +242,7 @@ describe('adapters of a run', () => {
     }
     const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
     await assert.rejects(ofExperts, /with DoRA on experts, which is not planned/);
+    assert.deepEqual([training.adapter?.frozenTwice, dropped.training.adapter?.frozenTwice], [undefined, true]);
   });
 
   it('are not planned as other methods, on modules that nobody knows, or that the model has not', async () => {

@@ -56,14 +56,18 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(more >= expected && more < 2 * expected, `${more} for ${expected}`);
   });
 
-  it('forms the frozen product once more where decomposed weights have a dropout', () => {
+  it('forms the frozen product once more where the library does so with a dropout', () => {
     const adapter: Adapter = { ...usual, decomposed: true };
-    const [decomposed, dropped] = [passes({ adapter }), passes({ adapter: { ...adapter, dropout: true } })];
+    const [decomposed, once] = [passes({ adapter }), passes({ adapter: { ...adapter, dropout: true } })];
+    const dropped = passes({ adapter: { ...adapter, dropout: true, frozenTwice: true } });
     const { gemm, traffic } = deviceRates(at({ adapter: usual }));
     const ofColumns = (columns: number): number => gemm(4096, columns, 4096) + traffic(5 * 4096 * 4096);
     const expected = 1e3 * (ofColumns(4096) + ofColumns(1024));
     const more = dropped.forwardMs - decomposed.forwardMs;
     assert.ok(more >= 0.99 * expected && more < 1.5 * expected, `${more} for ${expected}`);
+    const products = 1e3 * (gemm(4096, 4096, 4096) + gemm(4096, 1024, 4096));
+    const twice = dropped.forwardMs - once.forwardMs;
+    assert.ok(twice >= 0.99 * products && twice < 1.5 * products, `${twice} for ${products}`);
   });
 
   it('has none of the head and the embedding unless they are saved', () => {

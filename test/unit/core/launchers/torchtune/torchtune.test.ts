@@ -60,6 +60,7 @@ describe('a recipe of torchtune', () => {
     assert.deepEqual([quantised.adapters?.baseBits?.value, quantised.adapters?.doubleQuantised], [4, true]);
     const dora = readTorchtune('a.yaml', text.replace('  lora_alpha', '  use_dora: True\n  lora_alpha'));
     assert.deepEqual([dora.adapters?.decomposed, dora.adapters?.unlike], [true, undefined]);
+    assert.equal(dora.adapters?.frozenTwice, undefined, "its DoRALinear's own product is the only one with the frozen matrix");
     assert.deepEqual(readTorchtune('a.yaml', `${text}optimizer_in_bwd: True\n`).leftOut, ['optimizer_in_bwd']);
     const teacher = 'teacher_model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\n';
     assert.deepEqual(readTorchtune('a.yaml', text + teacher).leftOut, ['teacher_model']);
