@@ -17,8 +17,7 @@ export const libraryDefaults = {
 /** What the kind of adapters sets, as libraries write it (`lora`, `qlora`, `prefix`): QLoRA's 4 bits, or that it is not LoRA. */
 export function kindSettings(kind: Located<string> | undefined): Pick<GivenAdapters, 'baseBits' | 'unlike'> {
   // ms-swift trains the language model of `lora_llm` by LoRA, and what sees whole
-  // AdaLoRA is LoRA whose ranks are masked as it goes: nothing becomes smaller
-  if (kind === undefined || /^(?:lora(?:_llm)?|adalora)?$/i.test(kind.value)) return {};
+  if (kind === undefined || /^(?:lora(?:_llm)?)?$/i.test(kind.value)) return {};
   return /^qlora$/i.test(kind.value) ? { baseBits: { value: 4, source: kind.source } } : { unlike: kind.value };
 }
 
@@ -84,12 +83,18 @@ export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | '
   };
 }
 
-/** The rank that AdaLoRA begins with in place of LoRA's: as flags give it, else 12, as peft and ms-swift take it. */
-export function adaptiveRankFlag(kind: Located<string> | undefined, flags: ReadonlyMap<string, LocatedFlag>): Pick<GivenAdapters, 'rank'> {
-  if (kind === undefined || !/^adalora$/i.test(kind.value)) return {};
-  return {
-    rank: flagFact(flags.get(adaptiveRank.replaceAll('_', '-')), count(1)) ?? byDefault(12, sentence`AdaLoRA's default (AdaLoraConfig)`),
-  };
+/**
+ * Settings of LoRA or AdaLoRA as flags give them, for libraries that train both. AdaLoRA is LoRA whose ranks are masked as it goes; it
+ * begins with a rank of its own in place of LoRA's: as flags give it, else 12, as peft and ms-swift take it.
+ */
+export function kindFlags(
+  kind: Located<string> | undefined,
+  flags: ReadonlyMap<string, LocatedFlag>,
+): Omit<GivenAdapters, 'place' | 'name'> {
+  const lora = loraFlags(flags);
+  if (kind === undefined || !/^adalora$/i.test(kind.value)) return { ...kindSettings(kind), ...lora };
+  const rank = flagFact(flags.get(adaptiveRank.replaceAll('_', '-')), count(1));
+  return { ...lora, rank: rank ?? byDefault(12, sentence`AdaLoRA's default (AdaLoraConfig)`) };
 }
 
 /** Settings of LoRA as flags give them. */

@@ -1,6 +1,6 @@
 import { accelerateBases, accelerateFacts, detectAccelerateProgram, fsdpHybrid, fsdpStage, offloaded } from '../accelerate/accelerate';
 import { allLinear, type AdapterDefaults, type GivenAdapters } from '../../run/adapters';
-import { adapterSettings, adaptiveRankFlag, kindSettings, libraryDefaults, loraFlags } from '../tables/adapters';
+import { adapterSettings, kindFlags, libraryDefaults } from '../tables/adapters';
 import { ownLayer, type Layer } from '../../languages/layers';
 import { byDefault } from '../../domain/located';
 import { setBy, wholeLayersOnly, zero3WithAutoTensor } from '../../domain/capabilities';
@@ -322,14 +322,7 @@ function readShellAdapters(flags: ReadonlyMap<string, LocatedFlag>): GivenAdapte
   const flag = given === undefined ? undefined : flags.get(given);
   if (flag === undefined) return undefined;
   const kind = kinds.map((key) => flagFact(flags.get(key), word)).find((fact) => fact !== undefined);
-  return {
-    place: flag.place,
-    name: flag.name,
-    ...kindSettings(kind),
-    ...loraFlags(flags),
-    ...adaptiveRankFlag(kind, flags),
-    ...defaultsBy(flags),
-  };
+  return { place: flag.place, name: flag.name, ...kindFlags(kind, flags), ...defaultsBy(flags) };
 }
 
 /** What the program behind the flags takes where they leave it open, known by flags that only it has. */

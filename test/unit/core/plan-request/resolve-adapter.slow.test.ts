@@ -221,6 +221,16 @@ describe('adapters of a run', () => {
     assert.equal((await requestOf(`${swift} --adalora_init_r 16\n`)).training.adapter?.rank, 16);
   });
 
+  it('are not planned as AdaLoRA where nothing gives the rank that it begins with', async () => {
+    const axolotl =
+      'base_model: here\nadapter: adalora\nlora_r: 32\nlora_target_linear: true\nsequence_len: 1024\nmicro_batch_size: 2\ndatasets: []\n';
+    await assert.rejects(requestOf(axolotl, llama, 'train.yml'), /\(adapter\), which is not planned/);
+    const factory = 'model_name_or_path: here\nstage: sft\nfinetuning_type: adalora\nlora_rank: 4\nper_device_train_batch_size: 1\n';
+    await assert.rejects(requestOf(factory, llama, 'train.yml'), /\(finetuning_type\), which is not planned/);
+    const swift = 'NPROC_PER_NODE=4 megatron sft --model here --tuner_type adalora --lora_rank 4 --max_length 1024\n';
+    await assert.rejects(requestOf(swift), /\(--tuner_type\), which is not planned/);
+  });
+
   it('are on modules by the ends of their names', async () => {
     const { training } = await flags("--use_lora --lora_target_modules '*q_proj' 'model.layers.*.mlp.down_proj'");
     assert.deepEqual(training.adapter?.targets, ['query', 'down']);
@@ -232,6 +242,7 @@ describe('adapters of a run', () => {
     assert.deepEqual([training.adapter?.decomposed, training.adapter?.targets], [true, ['query', 'value']]);
     const dropped = await flags(`${named} --lora_dropout 0.1`);
     assert.deepEqual([dropped.training.adapter?.decomposed, dropped.training.adapter?.dropout], [true, true]);
+    assert.deepEqual([training.adapter?.frozenTwice, dropped.training.adapter?.frozenTwice], [undefined, true]);
     for (const bits of ['--load_in_4bit True', '--load_in_8bit True']) {
       const packed = await flags(`${named} ${bits}`);
       assert.deepEqual([packed.training.adapter?.decomposed, packed.training.adapter?.dropout], [true, undefined]);
@@ -242,7 +253,6 @@ describe('adapters of a run', () => {
     }
     const ofExperts = requestOf(`${script} --use_lora --use_dora True --lora_target_modules all-linear\n`, mixtral);
     await assert.rejects(ofExperts, /with DoRA on experts, which is not planned/);
-    assert.deepEqual([training.adapter?.frozenTwice, dropped.training.adapter?.frozenTwice], [undefined, true]);
   });
 
   it('are not planned as other methods, on modules that nobody knows, or that the model has not', async () => {
