@@ -221,8 +221,19 @@ export function headBackward(inputs: MemoryInputs, stage: StageContents, unit: W
   const { model, training, layout } = inputs;
   const hidden = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * model.hidden;
   const gathered = layout.tensor > 1 && training.sequenceParallel ? hidden * (1 + hiddenShare(inputs)) : 0;
-  const held = heldBoundaries(inputs, stage, unit).backward;
+  const held = heldBoundaries(inputs, stage, unit).backward + headAdapterLogits(inputs, stage, unit);
   return { name: headBackwardName, bytes: hasHead(inputs, stage) ? hidden + gathered + held : 0 };
+}
+
+/**
+ * What the adapter of the head makes in addition to the logits: its output and that scaled, before their sum (`result + lora_B(lora_A(x)) *
+ * scaling` of peft, as torchtune). In backward one of them is the scaled gradient. Taken at the head's backward, where more is held.
+ */
+function headAdapterLogits(inputs: MemoryInputs, stage: StageContents, unit: WorkUnit): number {
+  const { model, training, layout } = inputs;
+  if (training.adapter?.onHead !== true) return 0;
+  const columns = (resolveHeadShare(stage) * paddedVocab(model.vocab, layout.tensor)) / layout.tensor;
+  return 2 * elementBytes(training) * localTokens(inputs, headUnit(inputs, unit)) * columns;
 }
 
 /** Whether a stage makes the logits. */

@@ -1,7 +1,7 @@
 import { frozenBytes, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { isFsdp } from '../domain/runtime';
-import { adapterParameters } from '../model/adapters';
+import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { paddedVocab, shardRanks } from '../model/parameters';
 import { heldBytes, layerOfRank, type RankParameters, type StaticBytes } from './held';
 import { layerGroups, type StageContents } from './layer-tensors';
@@ -83,7 +83,7 @@ export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): 
   return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
 }
 
-/** The same where weights are frozen: the next layer gathered ahead, and only the gradients of a layer's adapters. */
+/** The same where weights are frozen: the next layer gathered ahead, and only the gradients of adapters, of a layer and of the head. */
 function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   const { model, training, layout } = inputs;
   const ahead = layout.pipeline > 1 ? 0 : frozenBytes(adapter, elementBytes(training)) * layerOfRank(inputs, stage);
@@ -91,7 +91,8 @@ function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter
     const { shared, experts } = adapterParameters(model, adapter, kind, layout);
     return shared + experts;
   });
-  return ahead + (elementBytes(training) + 4) * Math.max(0, maximum(adapted));
+  const head = layout.pipeline > 1 || !stage.last ? 0 : headAdapterParameters(model, adapter) / layout.tensor;
+  return ahead + (elementBytes(training) + 4) * Math.max(0, maximum(adapted)) + elementBytes(training) * head;
 }
 
 /**

@@ -148,11 +148,13 @@ export function keptForWeights(
 ): KeptForWeights {
   const each = runs.alike.map((layer) => layerKeptForWeights(inputs, unit, layer, activationFactor));
   const layers = sumOverLayers(runs, (_, index) => each[index] ?? 0);
-  if (!hasHead(inputs, chunk) || !isTrained(inputs.training, 'head')) return { each, layers, head: 0 };
   const { model, training, layout } = inputs;
+  const isWhole = isTrained(training, 'head');
+  if (!hasHead(inputs, chunk) || (!isWhole && training.adapter?.onHead !== true)) return { each, layers, head: 0 };
   const perElement = elementBytes(training) * localTokens(inputs, headUnit(inputs, unit));
   const depths = mtpDepths(model);
-  const one = perElement * (model.hidden + paddedVocab(model.vocab, layout.tensor) / layout.tensor);
+  const low = isWhole ? 0 : 2 * (training.adapter?.rank ?? 0);
+  const one = perElement * (model.hidden + low + paddedVocab(model.vocab, layout.tensor) / layout.tensor);
   return { each, layers, head: (1 + depths) * one + depths * perElement * (2 * model.hidden + model.hidden / layout.tensor) };
 }
 

@@ -42,17 +42,13 @@ export function addAdapters(sum: Tally, inputs: CostInputs, rates: DeviceRates, 
 }
 
 /**
- * The adapter of the head for `rows` tokens and `columns` of the logits, seconds each way: as of a matrix of a layer, with the gather of
- * its low-rank output between tensor-parallel ranks.
+ * The adapter of the head for `rows` tokens and `columns` of the logits, seconds each way, `weight` the part of backward for gradients of
+ * its weights: as of a matrix of a layer, with the gather of its low-rank output between tensor-parallel ranks.
  */
-export function headAdapterSeconds(
-  inputs: CostInputs,
-  rows: number,
-  columns: number,
-): { readonly forward: number; readonly backward: number } {
+export function headAdapterSeconds(inputs: CostInputs, rows: number, columns: number): Pick<Tally, 'forward' | 'backward' | 'weight'> {
   const { model, training, layout, cluster } = inputs;
   const { adapter } = training;
-  if (adapter?.onHead !== true || model.vocab === 0) return { forward: 0, backward: 0 };
+  if (adapter?.onHead !== true || model.vocab === 0) return { forward: 0, backward: 0, weight: 0 };
   const rates = deviceRates(inputs);
   const { traffic, gemm, floor } = rates;
   const { hidden } = model;
@@ -65,7 +61,7 @@ export function headAdapterSeconds(
   addOperation(sum, floor, traffic(6 * rows * columns), traffic(4 * rows * columns), traffic(6 * rows * hidden));
   addWeightGradient(sum, floor, traffic((6 * headAdapterParameters(model, adapter)) / layout.tensor));
   const exchange = gatherSeconds(elementBytes(training) * rows * rank, layout.tensor, cluster);
-  return { forward: sum.forward + exchange, backward: sum.backward + exchange };
+  return { forward: sum.forward + exchange, backward: sum.backward + exchange, weight: sum.weight };
 }
 
 /**

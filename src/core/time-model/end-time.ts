@@ -90,7 +90,7 @@ export function headSeconds(inputs: CostInputs, localTokens: number, parts = 1):
   return {
     forward: Math.max(gemm(localTokens, columns, h), floor) + adapter.forward + loss / 2,
     backward: Math.max(gemm(localTokens, h, columns), floor) + adapter.backward + weight + loss / 2 + exchange,
-    weight,
+    weight: weight + adapter.weight,
   };
 }
 

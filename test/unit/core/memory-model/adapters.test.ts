@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { savedBytes } from '../../../../src/core/memory-model/activation-memory';
-import { unitMemory } from '../../../../src/core/memory-model/chunk-memory';
+import { headBackward, savedBytes } from '../../../../src/core/memory-model/activation-memory';
+import { momentBytes, unitMemory } from '../../../../src/core/memory-model/chunk-memory';
+import { layerExchangeBytes } from '../../../../src/core/memory-model/fsdp';
 import { staticBytes } from '../../../../src/core/memory-model/static';
 import { adapterParameters } from '../../../../src/core/model/adapters';
 import { usualKind } from '../../../../src/core/model/layers';
@@ -46,6 +47,23 @@ describe('adapters', () => {
     const kept = (adapter: Adapter): number => savedBytes(at({ adapter }), stage, unit, false).logits;
     assert.equal(kept(onHead) - kept(attention), 2 * 1024 * (4096 + 16));
     assert.equal(kept({ ...onHead, dropout: true }) - kept({ ...attention, dropout: true }), 1024 * (3 * 4096 + 2 * 16));
+  });
+
+  it('on the head make as many logits twice again, and have a gradient of their own to exchange', () => {
+    const onHead: Adapter = { ...attention, onHead: true };
+    const more = (of: (adapter: Adapter, where: typeof stage) => number, where = stage): number => of(onHead, where) - of(attention, where);
+    const head = (adapter: Adapter, where: typeof stage): number => headBackward(at({ adapter }), where, unit).bytes;
+    assert.equal(more(head), 2 * 2 * 1024 * model.vocab);
+    const divided = (adapter: Adapter, where: typeof stage): number => headBackward(at({ adapter }, { tensor: 2 }), where, unit).bytes;
+    assert.equal(more(divided), 2 * 2 * 1024 * (model.vocab / 2));
+    const busiest = (adapter: Adapter): number => momentBytes(unitMemory(at({ adapter }), stage, unit, false, 1).backward);
+    assert.ok(busiest(onHead) - busiest(attention) >= 2 * 2 * 1024 * model.vocab);
+    const exchanged = (adapter: Adapter, where: typeof stage): number =>
+      layerExchangeBytes(at({ runtime: 'fsdp1', zeroStage: 3, adapter }, { data: 8 }), where);
+    assert.equal(more(exchanged), 2 * 16 * (4096 + model.vocab));
+    const waits = (adapter: Adapter, where: typeof stage): number => unitMemory(at({ adapter }), where, unit, false, 1).keptForWeights;
+    assert.equal(more(waits), 2 * 1024 * (4096 + 2 * 16 + model.vocab));
+    for (const of of [head, exchanged, waits]) assert.equal(more(of, middle), 0);
   });
 
   it('have a magnitude for each column where they are decomposed', () => {

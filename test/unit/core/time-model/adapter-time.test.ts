@@ -88,6 +88,9 @@ describe('time of frozen layers with adapters', () => {
     assert.ok(more >= 0.99 * forward && more < 1.5 * forward, `${more} for ${forward}`);
     const saved = passes({ adapter: { ...one, saved: ['head'] } }, ends);
     assert.ok(adapted.backwardMs > without.backwardMs && adapted.backwardMs < saved.backwardMs);
+    const gradients = 1e3 * (gemm(model.hidden, 1, rows) + gemm(1, columns, rows));
+    assert.ok(adapted.backwardWeightMs - without.backwardWeightMs >= 0.99 * gradients);
+    assert.ok(adapted.backwardWeightMs - without.backwardWeightMs < adapted.backwardMs - without.backwardMs);
     assert.deepEqual(passes({ adapter: { ...one, onHead: true } }), passes({ adapter: one }), 'only where the head is');
     const flops = (adapter: Adapter): number => sequenceFlops(model, { sequenceLength: 4096, adapter });
     assert.equal(flops({ ...one, onHead: true }) - flops(one), 6 * 4096 * (model.hidden + model.vocab));
