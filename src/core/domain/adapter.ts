@@ -59,6 +59,11 @@ export interface Adapter {
    * Megatron-Bridge).
    */
   readonly frozenTwice?: boolean;
+  /**
+   * Ranks are masked by the importance of what they train (AdaLoRA, arXiv 2303.10512): three more tensors as large as each matrix of an
+   * adapter, whose `rank` is that at the beginning.
+   */
+  readonly adaptive?: boolean;
   /** Bits that the frozen matrices of the layers are held in (QLoRA, arXiv 2305.14314); absent: the training precision. */
   readonly baseBits?: 4 | 8;
   /** Scales of 4-bit blocks are quantised themselves. */

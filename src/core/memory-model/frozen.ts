@@ -3,7 +3,7 @@ import { frozenBytes, readsFrozen, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { isFsdp } from '../domain/runtime';
 import { keepsGathered } from './fsdp';
-import { heldBytes, heldParameters, layerOfRank, layerMatrices, type RankParameters, type StaticBytes } from './held';
+import { heldBytes, heldParameters, layerOfRank, layerMatrices, trainedParameters, type RankParameters, type StaticBytes } from './held';
 import { layerGroups, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { gatheredAtOnce } from './zero';
@@ -36,6 +36,7 @@ export function withFrozen(
   return {
     ...trained,
     weights: trained.weights + bytes(isSharded),
+    optimizer: trained.optimizer + importanceBytes(inputs, stage, adapter, (of) => heldBytes(of, 1, isSharded), trained.weights),
     dummyGradients: 0,
     workspaces:
       trained.workspaces +
@@ -43,6 +44,23 @@ export function withFrozen(
       unpackedBytes(inputs, stage, adapter) +
       normedBytes(inputs, stage, adapter),
   };
+}
+
+/**
+ * Importance of each parameter of AdaLoRA's adapters, its average and that of its uncertainty, as the parameters are held (`RankAllocator`
+ * of peft); not of what is saved whole.
+ */
+function importanceBytes(
+  inputs: MemoryInputs,
+  stage: StageContents,
+  { saved = [], ...adapter }: Adapter,
+  size: (parameters: RankParameters) => number,
+  trainedWeights: number,
+): number {
+  const all = adapter.adaptive === true ? size(trainedParameters(inputs, stage)) : 0;
+  if (all === 0) return 0;
+  const own = saved.length === 0 ? all : size(trainedParameters({ ...inputs, training: { ...inputs.training, adapter } }, stage));
+  return (3 * trainedWeights * own) / all;
 }
 
 /** Frozen weights that are gathered for the layers in use, in the bytes that they are held in, in addition to the trained. */

@@ -49,6 +49,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
       ...(doubleQuantised === true && { doubleQuantised }),
       ...(decomposed === true && { decomposed }),
       ...(frozenTwice && { frozenTwice }),
+      ...(adapters.adaptive === true && { adaptive: true }),
       ...(saved.length > 0 && { saved }),
       ...(onHead && !saved.includes('head') && { onHead }),
     },

@@ -23,6 +23,8 @@ export interface GivenAdapters {
   readonly decomposed?: boolean;
   /** DoRA multiplies what a dropout leaves with the frozen matrix, too, as in peft and Megatron-Bridge; absent: not so (torchtune). */
   readonly frozenTwice?: boolean;
+  /** AdaLoRA. */
+  readonly adaptive?: boolean;
   /** Whether all experts of a rank share one adapter. */
   readonly sharedByExperts?: boolean;
   /** Modules that are trained whole. */

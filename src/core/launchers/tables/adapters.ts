@@ -94,7 +94,7 @@ export function kindFlags(
   const lora = loraFlags(flags);
   if (kind === undefined || !/^adalora$/i.test(kind.value)) return { ...kindSettings(kind), ...lora };
   const rank = flagFact(flags.get(adaptiveRank.replaceAll('_', '-')), count(1));
-  return { ...lora, rank: rank ?? byDefault(12, sentence`AdaLoRA's default (AdaLoraConfig)`) };
+  return { ...lora, adaptive: true, rank: rank ?? byDefault(12, sentence`AdaLoRA's default (AdaLoraConfig)`) };
 }
 
 /** Settings of LoRA as flags give them. */

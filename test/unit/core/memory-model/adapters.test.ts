@@ -66,6 +66,21 @@ describe('adapters', () => {
     for (const of of [head, exchanged, waits]) assert.equal(more(of, middle), 0);
   });
 
+  it('have three tensors of importance where their ranks adapt, but what is saved whole has none', () => {
+    const ofRuntime = (training: Partial<TrainingSpec>) => (adapter: Adapter) =>
+      staticBytes(at({ gradAccumulationFp32: false, ...training, adapter }, { data: 8 }), stage);
+    const parameters = 2 * parametersOf(model, attention);
+    const replicated = ofRuntime({ runtime: 'deepspeed', zeroStage: 1 });
+    const sharded = ofRuntime({ runtime: 'fsdp1', zeroStage: 3 });
+    const saved: Adapter = { ...attention, saved: ['head'] };
+    for (const adapter of [attention, saved]) {
+      const more = (of: typeof sharded): number => of({ ...adapter, adaptive: true }).optimizer - of(adapter).optimizer;
+      assert.ok(Math.abs(more(replicated) - 3 * 2 * parameters) < 1);
+      assert.ok(Math.abs(more(sharded) - (3 * 4 * parameters) / 8) < 1);
+    }
+    assert.equal(replicated({ ...attention, adaptive: true }).weights, replicated(attention).weights);
+  });
+
   it('have a magnitude for each column where they are decomposed', () => {
     const plain = parametersOf(model, attention);
     assert.equal(parametersOf(model, { ...attention, decomposed: true }), plain + 4096 + 1024);

@@ -218,6 +218,7 @@ describe('adapters of a run', () => {
       'swift sft --model here --torch_dtype bfloat16 --max_length 1024 --per_device_train_batch_size 1 --tuner_type adalora --lora_rank 4';
     const { training } = await requestOf(`${swift}\n`);
     assert.deepEqual([training.adapter?.rank, training.adapter?.dropout, training.adapter?.targets.length], [12, true, 7]);
+    assert.equal(training.adapter?.adaptive, true);
     assert.equal((await requestOf(`${swift} --adalora_init_r 16\n`)).training.adapter?.rank, 16);
   });
 
