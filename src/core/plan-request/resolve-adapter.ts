@@ -26,11 +26,7 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
     reason: defaults?.targets ? reason : sentence`peft's default for ${model.modelType}; a script may ask for others`,
   }));
   const onHead = names.some(isHead);
-  const targets = adapterTargetsNamed(
-    adapters,
-    names.filter((name) => !isHead(name)),
-    model,
-  );
+  const targets = adapterTargetsNamed(adapters, names, model);
   const dropout = valueOrDefault('training.adapter.dropout', adapters.dropout, () => ({ value: defaults?.dropout ?? 0, reason }));
   const saved = savedModules(adapters);
   if (decomposed === true && ofExperts(model, targets)) throw adaptersNotPlanned(adapters, sentence`with DoRA on experts`);
@@ -58,9 +54,9 @@ export function resolveAdapter({ adapters }: Run, model: ModelSpec, valueOrDefau
 
 const headNames: readonly string[] = ['lm_head', 'embed_out', 'output_layer'];
 
-/** Whether a module is the head, by its name in transformers, GPT-NeoX or Megatron Core. */
+/** Whether a module is the head, by its name in transformers, GPT-NeoX or Megatron Core, or by the end of it (`*lm_head`). */
 function isHead(name: string): boolean {
-  return headNames.includes(name.split('.').at(-1) ?? '');
+  return headNames.includes(name.split('.').at(-1)?.replace(/^\*/, '') ?? '');
 }
 
 /** Whether experts have any of the matrices. */
@@ -119,9 +115,11 @@ function named(targets: readonly AdapterTarget[], names: string): Record<string,
   return Object.fromEntries(names.split(' ').map((name) => [name, targets]));
 }
 
-/** The matrices that modules are, in the order of `adapterTargets`. */
+/** The matrices of layers that modules are, in the order of `adapterTargets`. */
 function adapterTargetsNamed(adapters: GivenAdapters, names: readonly string[], model: ModelSpec): Adapter['targets'] {
-  const found = new Set(names.flatMap((name) => targetsNamed(adapters, name, model)));
+  const ofLayers = names.filter((name) => !isHead(name));
+  if (names.length > 0 && ofLayers.length === 0) throw adaptersNotPlanned(adapters, sentence`on nothing but the head`);
+  const found = new Set(ofLayers.flatMap((name) => targetsNamed(adapters, name, model)));
   // one adapter where both the matrices of all networks and those of the experts are meant
   for (const [whole, ...parts] of expertTargets) if (found.has(whole)) for (const part of parts) found.delete(part);
   // attention of Megatron Core has no linear_qkv where it is latent

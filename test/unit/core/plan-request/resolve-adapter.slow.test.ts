@@ -67,7 +67,10 @@ describe('adapters of a run', () => {
     assert.deepEqual(training.adapter, { rank: 8, targets: ['query'], onHead: true });
     const saved = await flags('--use_lora --lora_r 8 --lora_target_modules q_proj lm_head --modules_to_save lm_head');
     assert.deepEqual(saved.training.adapter, { rank: 8, targets: ['query'], saved: ['head'] });
-    await assert.rejects(() => flags('--use_lora --lora_target_modules lm_head'), /on no module/);
+    await assert.rejects(() => flags('--use_lora --lora_target_modules lm_head'), /on nothing but the head, which is not planned/);
+    const byEnds = await flags("--use_lora --lora_r 8 --lora_target_modules '*q_proj' '*lm_head'");
+    assert.deepEqual(byEnds.training.adapter, { rank: 8, targets: ['query'], onHead: true });
+    await assert.rejects(() => flags("--use_lora --lora_target_modules '*lm_head'"), /on nothing but the head/);
     await assert.rejects(() => flags('--use_lora --use_dora --lora_target_modules q_proj lm_head'), /DoRA on the head/);
   });
 
