@@ -31,8 +31,14 @@ export function figures(state: ConfigState | null) {
     sequenceLength: request.training.sequenceLength,
     gpu: request.cluster.gpu.name,
     layout: say(layoutText(request)),
-    schedule: scheduleLabel(scheduleOn(chosen.schedule, request.layout)),
+    schedule: chosen.schedule,
   };
+}
+
+/** The schedule of a state by its label: `interleaved 1F1B`; empty where it is not planned. */
+function scheduleText(state: ConfigState | null): string {
+  const plan = state?.plan ?? null;
+  return plan === null ? '' : scheduleLabel(scheduleOn(chosenCandidate(plan).schedule, plan.request.layout));
 }
 
 /** `b.yaml`, `b.yaml: added`, `b.yaml, before a.yaml`. */
@@ -45,15 +51,15 @@ export function fileText({ file, renamedFrom, status }: ConfigChange): string {
 export function changeRows(change: ConfigChange, mostCauses: number): (readonly [name: string, text: string])[] {
   const [before, after] = [figures(change.base), figures(change.head)];
   if (before === null || after === null) return oneSideRows(change, before ?? after);
-  const differ = (name: keyof typeof before): boolean => before[name] !== after[name];
-  const cell = (name: 'layout' | 'schedule' | 'gpu'): (readonly [string, string])[] =>
-    differ(name) ? [[name, `${before[name]} -> ${after[name]}`]] : [];
+  const cell = (name: string, from: string, to: string): (readonly [string, string])[] => (from === to ? [] : [[name, `${from} -> ${to}`]]);
   const memory = relativeChange(before.peakBytes, after.peakBytes);
   return [
     ...causeRows(change, mostCauses),
-    ...cell('gpu'),
-    ...(change.comparison?.requestDiff.some(({ key }) => key.startsWith('layout.')) === true ? cell('layout') : []),
-    ...cell('schedule'),
+    ...cell('gpu', before.gpu, after.gpu),
+    ...(change.comparison?.requestDiff.some(({ key }) => key.startsWith('layout.')) === true
+      ? cell('layout', before.layout, after.layout)
+      : []),
+    ...cell('schedule', scheduleText(change.base), scheduleText(change.head)),
     ...batchRows(change),
     ...speedRows(change),
     ...(memory === 0 && before.fit.startsWith('fits') === after.fit.startsWith('fits')
@@ -66,7 +72,7 @@ function oneSideRows(change: ConfigChange, only: ReturnType<typeof figures>): (r
   if (change.status !== 'changed') {
     if (only === null) return [];
     return [
-      ['layout', `${only.layout}, ${only.schedule}`],
+      ['layout', `${only.layout}, ${scheduleText(change.base ?? change.head)}`],
       ['step', formatDuration(only.stepMs)],
       ['memory', `${formatBytes(only.peakBytes)}: ${only.fit}`],
     ];
@@ -84,17 +90,20 @@ const ownRow = /^(microBatches|slices|chunksPerStage|schedule|layout\..*|trainin
 export function causeRows({ comparison, convergence }: ConfigChange, most: number): (readonly [string, string])[] {
   const sizes = convergence.map(({ size }) => `training.${size}`);
   const causes = comparison?.requestDiff.filter(({ key }) => !ownRow.test(key) && !sizes.includes(key)) ?? [];
-  const shown = causes.slice(0, most).map(({ key, a, b }) => [key, `${valueText(a)} -> ${valueText(b)}`] as const);
+  const shown = causes.slice(0, most).map(({ key, a, b }) => [key, `${valueText(key, a)} -> ${valueText(key, b)}`] as const);
   return causes.length > most ? [...shown, ['', `${plural(causes.length - most, 'more setting')}: --all lists them`]] : shown;
 }
 
 /** A value of a setting, which may be a list of a thousand layers. */
-function valueText(value: string): string {
-  if (/^\d{1,15}$/.test(value)) return formatCount(Number(value));
+function valueText(key: string, value: string): string {
+  if (!isText.test(key) && /^(?:0|[1-9]\d{0,14})$/.test(value)) return formatCount(Number(value));
   return printable(value.length > longestValue ? `${value.slice(0, longestValue)}…` : value);
 }
 
 const longestValue = 60;
+
+/** Settings that are names or versions, which may consist of digits. */
+const isText = /^(?:model\.modelType|cluster\.(?:groups\[\d+\]\.)?gpu|training\.runtimeVersion|cost\.profile)$/;
 
 function batchRows({ convergence }: ConfigChange): (readonly [string, string])[] {
   return convergence.map(({ size, before, after }) => [

@@ -20,8 +20,8 @@ interface ChangeJson {
   readonly status: string;
   readonly effects: readonly string[];
   readonly changesConvergence: boolean;
-  readonly base: { readonly globalBatch: number } | null;
-  readonly head: { readonly globalBatch: number } | null;
+  readonly base: { readonly globalBatch: number; readonly schedule: string } | null;
+  readonly head: { readonly globalBatch: number; readonly schedule: string } | null;
   readonly settings: readonly { readonly key: string; readonly base: string; readonly head: string }[];
   readonly added: readonly { readonly code: string; readonly file: string; readonly line: number }[];
 }
@@ -54,6 +54,20 @@ describe('terapipe diff', () => {
     assert.equal(exitCode, 0);
     assert.match((await cli.run(['diff', 'a.terapipe.json', 'b.terapipe.json'])).out, /global batch +64 -> 32: changes convergence/);
     assert.deepEqual((await diff('a.terapipe.json', 'c.terapipe.json')).configs, []);
+  });
+
+  it('has schedules by their ids in JSON and by their labels in text, and no commas in names of digits', async () => {
+    const ofType = (type: string): string => llama.replace(/"model_type": "\w+"/, `"model_type": "${type}"`);
+    write('a/config.json', ofType('0111'));
+    write('b/config.json', ofType('20231101').replace(/"intermediate_size": \d+/, '"intermediate_size": 8192'));
+    write('a.terapipe.json', { ...run, model: 'a/config.json', schedule: '1F1B' });
+    write('b.terapipe.json', { ...run, model: 'b/config.json', schedule: 'Interleaved1F1B', layout: { ...run.layout, virtualStages: 2 } });
+    const [change] = (await diff('a.terapipe.json', 'b.terapipe.json')).configs;
+    assert.deepEqual([change?.base?.schedule, change?.head?.schedule], ['1F1B', 'Interleaved1F1B']);
+    const { out } = await cli.run(['diff', 'a.terapipe.json', 'b.terapipe.json', '--all']);
+    assert.match(out, /schedule +1F1B -> interleaved 1F1B/);
+    assert.match(out, /model\.modelType +0111 -> 20231101/);
+    assert.match(out, /model\.ffn +4,096 -> 8,192/);
   });
 
   it('does not take what the planner chooses for a change of the batch', async () => {
