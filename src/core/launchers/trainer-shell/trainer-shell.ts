@@ -238,11 +238,12 @@ function sequenceExchange(text: string, { context, flavor }: Facts): Facts {
   if (heads === undefined) return {};
   const ulysses = greatestCommonDivisor(heads, context.value);
   const ring = context.value / ulysses;
-  const why = sentence`ms-swift divides ${counted(heads, 'key/value head')} by Ulysses, and has a ring of what is left`;
-  if (ring === 1) return { contextCommunication: byDefault('ulysses', why) };
-  return ulysses === 1
-    ? { contextCommunication: byDefault('p2p', why) }
-    : { contextCommunication: byDefault('a2a+p2p', why), contextLevels: byDefault([ulysses, ring], why) };
+  const own = counted(heads, 'key/value head');
+  if (ring === 1) return { contextCommunication: byDefault('ulysses', sentence`ms-swift uses Ulysses where the size divides the ${own}`) };
+  if (ulysses === 1)
+    return { contextCommunication: byDefault('p2p', sentence`ms-swift uses a ring: the size and ${own} have no common divisor`) };
+  const why = sentence`ms-swift uses Ulysses in groups of ${ulysses}, which divides the ${own}, and a ring of ${ring} groups`;
+  return { contextCommunication: byDefault('a2a+p2p', why), contextLevels: byDefault([ulysses, ring], why) };
 }
 
 const callsSwift = /\bswift[ \t]+(?:sft|pt|rlhf)\b/;

@@ -93,10 +93,19 @@ describe("ms-swift's Megatron", () => {
       const { launcher } = await loadConfig('a.sh', text, { read: readerOf({}), shell: () => Promise.resolve(shell) });
       return [launcher?.facts.contextCommunication?.value, launcher?.facts.contextLevels?.value, await exchange(text)];
     };
-    // 2 key/value heads: Ulysses between two ranks, a ring of what is left
+    // 2 key/value heads: Ulysses between two ranks, a ring of the groups
     assert.deepEqual(await facts(2), ['ulysses', undefined, 'all-to-all']);
     assert.deepEqual(await facts(8), ['a2a+p2p', [2, 4], 'all-to-all']);
     assert.deepEqual(await facts(3), ['p2p', undefined, 'ring']);
+    const why = async (ranks: number): Promise<string> => {
+      const text = script.replace('size 8', `size ${ranks}`);
+      const { launcher } = await loadConfig('a.sh', text, { read: readerOf({}), shell: () => Promise.resolve(shell) });
+      const source = launcher?.facts.contextCommunication?.source;
+      return source?.kind === 'default' ? say(source.reason) : '';
+    };
+    assert.equal(await why(2), 'ms-swift uses Ulysses where the size divides the 2 key/value heads');
+    assert.equal(await why(8), 'ms-swift uses Ulysses in groups of 2, which divides the 2 key/value heads, and a ring of 4 groups');
+    assert.equal(await why(3), 'ms-swift uses a ring: the size and 2 key/value heads have no common divisor');
   });
 
   it('counts them by ENV of a YAML', () => {
