@@ -46,7 +46,7 @@ export function createResolver(root: YamlMap): Resolver {
     const call = /^([A-Za-z_][\w.]*):(.*)$/s.exec(inner);
     if (call !== null) {
       // it reads a text as a value, and refuses what is one
-      if (call[1] === 'oc.decode' && !(call[2] ?? '').startsWith('${')) return unknown;
+      if (call[1] === 'oc.decode' && !(call[2] ?? '').trim().startsWith('${')) return unknown;
       const args = splitArguments(call[2] ?? '').map((argument) => resolveArgument(argument, parents, depth));
       return args.find(({ kind }) => kind === 'cycle') ?? apply(call[1] ?? '', args);
     }

@@ -58,6 +58,7 @@ describe('OmegaConf references', () => {
     assert.equal(resolved(model, 'model.environment'), 12);
     // of MLPerf's submissions
     assert.equal(resolved('a: ${oc.decode:${oc.env:TP,4}}\nb: ${floor_div:${multiply:${oc.decode:${oc.env:N,3}},${a}},5}\n', 'b'), 2);
+    assert.equal(resolved('a: "${oc.decode: ${oc.env:TP,4} }"\n', 'a'), 4);
     assert.equal(resolved('a: ${ceil_div:7,2}\n', 'a'), 4);
     assert.equal(resolved('a: ${oc.decode:${oc.env:HOME}}\n', 'a'), 'unknown');
   });
