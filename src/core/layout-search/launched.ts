@@ -55,7 +55,7 @@ interface LaunchedAgainstBest {
   readonly speedup: number;
   /** `as launched 14.2 s, best 11.8 s, 20.3 % faster`; `as launched 11.8 s: the best layout`. */
   readonly title: Sentence;
-  /** The same after the name of the layout: `14.2 s, best 11.8 s, 20.3 % faster`. */
+  /** The same after the name of the layout: `14.2 s, best 11.8 s, 20.3 % faster`; `does not fit; best that fits: 11.8 s`. */
   readonly verdict: Sentence;
   /**
    * Why, in a sentence: `tensor 16 crosses nodes of 8 GPUs: 1.6x the time of TP8 PP16 DP128, ...: 5.3 s more collectives
@@ -70,7 +70,7 @@ export function launchedAgainstBest({ launched, best, request }: SearchResult): 
   const speedup = launched.iterationMs / best.iterationMs;
   const verdict = launchedVerdict(launched, best, request);
   const starts = best.fits && launched.fits && refusedSizes(request, launched.point.layout) === null;
-  const title = starts ? sentence`as launched ${verdict}` : verdict;
+  const title = starts ? sentence`as launched ${verdict}` : best.fits ? sentence`launched layout ${verdict}` : verdict;
   const wrong = faults(launched, request);
   const comparison = against(launched, best);
   return { launched, best, speedup, title, verdict, summary: wrong.length > 0 ? sentence`${listOf(wrong)}: ${comparison}` : comparison };
@@ -79,9 +79,9 @@ export function launchedAgainstBest({ launched, best, request }: SearchResult): 
 function launchedVerdict(launched: FoundPlan, best: FoundPlan, request: SearchResult['request']): Sentence {
   const [own, least] = [formatDuration(launched.iterationMs), formatDuration(best.iterationMs)];
   if (!best.fits) return sentence`no layout fits; ${least} with the least memory`;
-  if (refusedSizes(request, launched.point.layout) !== null) return sentence`launched layout does not start; best that fits: ${least}`;
-  if (launched.verdict.tight && !launched.fits) return sentence`launched layout may not fit; best that fits: ${least}`;
-  if (!launched.fits) return sentence`launched layout does not fit; best that fits: ${least}`;
+  if (refusedSizes(request, launched.point.layout) !== null) return sentence`does not start; best that fits: ${least}`;
+  if (launched.verdict.tight && !launched.fits) return sentence`may not fit; best that fits: ${least}`;
+  if (!launched.fits) return sentence`does not fit; best that fits: ${least}`;
   if (isSame(launched, best)) return sentence`${own}: the best layout`;
   if (tiesWith(launched, best)) return sentence`${own}, as fast as the best within ${formatPercent(sameTime - 1)}`;
   return sentence`${own}, best ${least}, ${slowdownText(best.iterationMs / launched.iterationMs - 1)}`;

@@ -153,7 +153,7 @@ describe('the numbers of a search', () => {
         near(launched.speedup, launched.iterationMs / iterationMs, 'the speed-up over the launched layout');
         const title = launched.fits
           ? `: ${formatDuration(launched.iterationMs)}, best ${formatDuration(iterationMs)}, ${say(slowdownText(1 / launched.speedup - 1))}`
-          : `launched layout does not fit; best that fits: ${formatDuration(iterationMs)}`;
+          : `: does not fit; best that fits: ${formatDuration(iterationMs)}`;
         assert.ok(text.includes(title), section(text, 'As launched').join('\n'));
         if (launched.fits) checkWhy({ ...launched, why: launched.says }, plan);
       }

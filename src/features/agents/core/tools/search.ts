@@ -119,7 +119,7 @@ function resultAnswer(result: SearchResult): ToolAnswer {
   return boundedAnswer(
     [
       ...bestLines(request, best, cost),
-      launched === null ? null : `As launched, ${say(layoutText(launched.launched.point))}: ${say(launched.title)}.`,
+      launched === null ? null : `As launched, ${say(layoutText(launched.launched.point))}: ${say(launched.verdict)}.`,
       best.fits
         ? `${proved ? 'Proved' : `Within ${formatPercent(optimalityGap(result))}`}: none of ${formatCount(counts.families)} layouts is faster than ${formatDuration(lowerBoundMs)}.`
         : null,
