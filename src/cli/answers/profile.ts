@@ -205,7 +205,7 @@ function launchText({ perNodeUs, perProductUs, forwardMs, backwardMs }: LaunchFl
 }
 
 function errorText({ meanPercent, maxPercent, cells, method }: FitError): string {
-  const judged = method === 'hold-out' ? 'cells the fit never saw' : 'samples left out in turn';
+  const judged = method === 'hold-out' ? 'cells held out of the fit' : 'samples left out in turn';
   return `fit off by ${formatNumber(meanPercent)} % mean, ${formatNumber(maxPercent)} % worst, on ${formatCount(cells)} ${judged}`;
 }
 

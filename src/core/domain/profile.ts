@@ -95,7 +95,7 @@ export interface PartFit {
   readonly backward: TimeFit;
 }
 
-/** Relative error of the layer's fit on cells it never saw, percent. */
+/** Relative error of the layer's fit on cells held out of it, percent. */
 export interface FitError {
   readonly meanPercent: number;
   readonly maxPercent: number;

@@ -54,7 +54,7 @@ const timeFit = described(
 );
 const partFit = described('Fits of forward and backward.', v.object({ forward: timeFit, backward: timeFit }));
 const fitError = described(
-  'Relative error of a fit on cells it never saw.',
+  'Relative error of a fit on cells held out of it.',
   v.object({
     meanPercent: described('Mean relative error, percent.', percent),
     maxPercent: described('Worst relative error, percent.', percent),
@@ -170,7 +170,7 @@ export const profileSchema = v.pipe(
     ),
     fit: described('What fits the samples; null while there are too few.', v.nullable(fit)),
     errors: described(
-      "Error of the layer's fit on cells it never saw; null when not judged.",
+      "Error of the layer's fit on cells held out of it; null when not judged.",
       v.nullable(v.object({ forward: fitError, backward: fitError })),
     ),
     seconds: described('Time that measuring took, s.', v.pipe(v.number(), v.minValue(0), v.maxValue(1e9))),

@@ -245,7 +245,7 @@ function unmeasuredOfTrainer({ trainer }: Profile, { pipeline, data, context }: 
 
 function errorClause(errors: Profile['errors']): Sentence[] {
   if (errors === null) return [];
-  const judged = errors.forward.method === 'hold-out' ? sentence`on slices the fit never saw` : sentence`on samples left out in turn`;
+  const judged = errors.forward.method === 'hold-out' ? sentence`on slices held out of the fit` : sentence`on samples left out in turn`;
   return [
     sentence`error ${judged} ${formatNumber(errors.forward.meanPercent)} % forward, ${formatNumber(errors.backward.meanPercent)} % backward`,
   ];

@@ -257,7 +257,7 @@ function refuseUnfit(file: string, text: string): void {
 function tooLarge(file: string): Error {
   return configError(
     'config-too-large',
-    sentence`The file is over 1 MB or has over 10,000 settings, too large for a launcher config`,
+    sentence`The file is over 1 MB or has more than 10,000 settings, too large for a launcher config`,
     sentence`name the config file itself`,
     fileStart(file),
   );

@@ -205,7 +205,8 @@ class Unpickler {
     if (target.isClosed) throw this.unsafe(place, sentence`it changes a container that is in another one`);
     if (kind === 'dict') {
       if (items.length % 2 !== 0) throw this.syntax(place, sentence`a key has no value`);
-      if (target.items.length + items.length > 2 * mostKeys) throw this.syntax(place, sentence`a dict has over ${mostKeys} keys`);
+      if (target.items.length + items.length > 2 * mostKeys)
+        throw this.syntax(place, sentence`a dict has more than ${formatCount(mostKeys)} keys`);
     }
     this.add(target, items, place);
     return true;
