@@ -188,7 +188,7 @@ function proofText(result: SearchResult): string {
   if (!best.fits) return `none of ${of} fits`;
   const bound = `none of ${of} is faster than ${formatDuration(lowerBoundMs)}: ${proved ? 'proved' : `a gap of ${formatPercent(optimalityGap(result))}`}`;
   const tie = bestOfTies(result);
-  return tie === null ? bound : `${bound}; the best is a tie within ${formatPercent(sameTime - 1)}: ${say(tie)}`;
+  return tie === null ? bound : `${bound}; layouts within ${formatPercent(sameTime - 1)} count as equal, the best is ${say(tie)}`;
 }
 
 /** What is judged of the checkpoint that the files load, at the best layout. */
