@@ -140,7 +140,7 @@ function freezesText(pattern: string): boolean {
 
 /** Its T5: no biases; the table of relative positions is small and left out. */
 function t5(document: YamlDocument, reader: KeyReader): LauncherFile {
-  const reason = sentence`the Model Zoo's T5 has it`;
+  const reason = sentence`the Model Zoo's default for T5`;
   const facts: Facts = {
     bias: byDefault(false, reason),
     positions: byDefault('none', reason),
@@ -151,14 +151,15 @@ function t5(document: YamlDocument, reader: KeyReader): LauncherFile {
   return { ...launcherFile(document, 'cerebras', facts, reader), leftOut: [`${model}.position_embedding_type`] };
 }
 
-/** What `GPT2LMHeadModelConfig` has without a key. */
+/** Defaults of `GPT2LMHeadModelConfig`. */
 function decoder(reader: KeyReader, section: string, { heads }: Facts): Facts {
-  const reason = sentence`hard-coded in the Model Zoo`;
+  const reason = sentence`the Model Zoo's default`;
+  const ffnBias = ffnBiasIn(reader, section);
   const isMultiQuery = reader.one(`${section}.attention_module`, word)?.value === 'multiquery_attention';
   const inner = reader.one(`${section}.attention_inner_dim`, sizeUnlessOpen);
   const width = inner === undefined ? Number.NaN : inner.value / (heads?.value ?? 12);
   return {
-    bias: byDefault(hasFfnBias(reader, section), reason),
+    bias: ffnBias === undefined ? byDefault(true, reason) : byDefault(ffnBias, sentence`use_ffn_bias: ${String(ffnBias)}`),
     qkvBias: byDefault(true, reason),
     hidden: byDefault(768, reason),
     heads: byDefault(12, reason),
@@ -174,11 +175,11 @@ function decoder(reader: KeyReader, section: string, { heads }: Facts): Facts {
   };
 }
 
-const hasFfnBias = (reader: KeyReader, section: string): boolean => reader.one(`${section}.use_ffn_bias`, on(true))?.value ?? true;
+const ffnBiasIn = (reader: KeyReader, section: string): boolean | undefined => reader.one(`${section}.use_ffn_bias`, on(true))?.value;
 
 /** Biases of attention that are not those of feed-forward blocks; those of queries, keys and values may be the only ones. */
 function biasesLeftOut(reader: KeyReader, section: string): readonly string[] {
-  const hasBias = hasFfnBias(reader, section);
+  const hasBias = ffnBiasIn(reader, section) ?? true;
   const of = (name: string): boolean => reader.one(`${section}.${name}`, on(true))?.value ?? true;
   const unlike = (name: string): readonly string[] => (of(name) === hasBias ? [] : [`${section}.${name}: ${of(name)}`]);
   return [...unlike('use_ffn_bias_in_attention'), ...(hasBias ? unlike('use_projection_bias_in_attention') : [])];

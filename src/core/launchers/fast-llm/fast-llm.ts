@@ -155,12 +155,10 @@ function packedTokens(reader: KeyReader, { sequenceLength, microBatch }: Facts):
   };
 }
 
-const reason = sentence`hard-coded in Fast-LLM`;
+const reason = sentence`Fast-LLM's default`;
 
-/** What `DecoderBlockConfig`, `AttentionConfig` and `MLPConfig` have without a key. */
+/** Defaults of `DecoderBlockConfig`, `AttentionConfig` and `MLPConfig`, and positions by two of their keys. */
 function blockDefaults(reader: KeyReader, { norm }: Facts): Facts {
-  const rotary = reader.one(`${mixer}.rotary.type`, word)?.value ?? 'none';
-  const hasPositions = reader.one(`${base}.embeddings.position_embeddings.enabled`, on(true))?.value === true;
   return {
     hidden: byDefault(1024, reason),
     heads: byDefault(8, reason),
@@ -173,11 +171,18 @@ function blockDefaults(reader: KeyReader, { norm }: Facts): Facts {
     bias: byDefault(true, reason),
     mlpBias: byDefault(true, reason),
     ...(norm === undefined && { norm: byDefault('layernorm', reason) }),
-    positions: byDefault(rotary !== 'none' ? 'rotary' : hasPositions ? 'learned' : 'none', reason),
+    positions: positionsIn(reader) ?? byDefault('none', reason),
   };
 }
 
-/** What `MoEMLPConfig` has without a key. */
+function positionsIn(reader: KeyReader): Facts['positions'] {
+  const rotary = reader.one(`${mixer}.rotary.type`, word)?.value ?? 'none';
+  if (rotary !== 'none') return byDefault('rotary', sentence`rotary.type: ${rotary}`);
+  const isLearned = reader.one(`${base}.embeddings.position_embeddings.enabled`, on(true))?.value === true;
+  return isLearned ? byDefault('learned', sentence`position_embeddings.enabled: true`) : undefined;
+}
+
+/** Defaults of `MoEMLPConfig`. */
 function expertDefaults(reader: KeyReader): Facts {
   if (reader.one(`${network}.type`, word)?.value !== 'moe') return {};
   return { experts: byDefault(2, reason), activeExperts: byDefault(1, reason) };

@@ -148,10 +148,12 @@ function notPlanned(reader: KeyReader): readonly string[] {
 }
 
 function classFacts(type: string, made: ModelClass, reader: KeyReader): Facts {
-  const reason = sentence`hard-coded in levanter's ${type}`;
+  const reason = sentence`levanter's default for ${type}`;
+  const inCode = sentence`hard-coded in levanter's ${type}`;
   const isGpt = type === 'gpt2';
   const hidden = reader.one('model.hidden_dim', count(1))?.value ?? made.hidden;
   const scale = reader.one('model.mlp_scale', count(1))?.value ?? 4;
+  const length = reader.one('model.seq_len', count(1))?.value;
   return {
     layers: byDefault(made.layers, reason),
     hidden: byDefault(made.hidden, reason),
@@ -162,14 +164,14 @@ function classFacts(type: string, made: ModelClass, reader: KeyReader): Facts {
     sequenceLength: byDefault(made.sequence, reason),
     ...(made.headDim !== undefined && { headDim: byDefault(made.headDim, reason) }),
     ...(made.experts && { experts: byDefault(made.experts[0], reason), activeExperts: byDefault(made.experts[1], reason) }),
-    ...(made.normalisesQk && { qkNorm: byDefault(true, reason) }),
+    ...(made.normalisesQk && { qkNorm: byDefault(true, inCode) }),
     tiedEmbeddings: byDefault(made.isTied === true, reason),
-    gatedMlp: byDefault(!isGpt, reason),
-    norm: byDefault(isGpt ? 'layernorm' : 'rmsnorm', reason),
-    positions: byDefault(isGpt ? 'learned' : 'rotary', reason),
+    gatedMlp: byDefault(!isGpt, inCode),
+    norm: byDefault(isGpt ? 'layernorm' : 'rmsnorm', inCode),
+    positions: byDefault(isGpt ? 'learned' : 'rotary', inCode),
     bias: byDefault(isGpt, reason),
     ...(type === 'qwen' && { qkvBias: byDefault(true, reason) }),
-    ...(isGpt && { maxPositions: byDefault(reader.one('model.seq_len', count(1))?.value ?? made.sequence, reason) }),
+    ...(isGpt && { maxPositions: length === undefined ? byDefault(made.sequence, reason) : byDefault(length, sentence`model.seq_len`) }),
   };
 }
 

@@ -128,11 +128,9 @@ function defaults(isSharded: boolean): Facts {
   };
 }
 
-/** What `MPTConfig` has without a key. */
+/** Defaults of `MPTConfig`, and positions by three of its keys. */
 function mpt(reader: KeyReader, { hidden, ffn }: Facts): Facts {
-  const reason = sentence`hard-coded in MPTConfig`;
-  const isRotary = reader.one('model.attn_config.rope', on(true))?.value === true;
-  const hasNoPositions = reader.one('model.attn_config.alibi', on(true))?.value === true || reader.one('model.learned_pos_emb', on(true))?.value === false; // prettier-ignore
+  const reason = sentence`MPTConfig's default`;
   const width = hidden?.value ?? 2048;
   const ratio = reader.one('model.expansion_ratio', positiveNumber)?.value ?? 4;
   return {
@@ -146,10 +144,17 @@ function mpt(reader: KeyReader, { hidden, ffn }: Facts): Facts {
     tiedEmbeddings: byDefault(true, reason),
     bias: byDefault(true, reason),
     norm: byDefault('layernorm', reason),
-    positions: byDefault(isRotary ? 'rotary' : hasNoPositions ? 'none' : 'learned', reason),
+    positions: mptPositions(reader) ?? byDefault('learned', reason),
     attention: byDefault('flash', reason),
     fusedCrossEntropy: byDefault(true, reason),
   };
+}
+
+/** Positions that a file sets by keys of other names. */
+function mptPositions(reader: KeyReader): Facts['positions'] {
+  if (reader.one('model.attn_config.rope', on(true))?.value === true) return byDefault('rotary', sentence`attn_config.rope: true`);
+  if (reader.one('model.attn_config.alibi', on(true))?.value === true) return byDefault('none', sentence`attn_config.alibi: true`);
+  return reader.one('model.learned_pos_emb', on(true))?.value === false ? byDefault('none', sentence`learned_pos_emb: false`) : undefined;
 }
 
 /** Blocks that differ, and attention whose biases are not those of the other layers. */

@@ -46,7 +46,7 @@ function headWidth({ flavor, heads }: Facts): Pick<Facts, 'headDim'> {
   const config = flavor === undefined ? null : modelOfHub(flavor.value).config;
   const hidden = config === null ? undefined : readHuggingFace('', config).facts.hidden?.value;
   const width = (hidden ?? 0) / (heads?.value ?? 1);
-  return heads === undefined || width < 1 || !Number.isInteger(width) ? {} : { headDim: byDefault(width, reason) };
+  return heads === undefined || width < 1 || !Number.isInteger(width) ? {} : { headDim: byDefault(width, sentence`hidden over heads`) };
 }
 
 const reason = sentence`hard-coded in picotron's Llama`;
