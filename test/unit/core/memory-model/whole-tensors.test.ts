@@ -43,8 +43,8 @@ describe('an optimizer of whole tensors', () => {
     const [even] = optimizer(await planned({})).slice(1);
     near(second, even ?? NaN);
     near(third, even ?? NaN);
-    const alone = optimizer(await planned(tensors, { pipeline: 32 }));
-    assert.ok(alone[1] !== undefined && alone[1] >= 12 * 3 * 4096 ** 2, 'one layer on four replicas');
+    const deepest = optimizer(await planned(tensors, { pipeline: 32 }));
+    assert.ok(deepest[1] !== undefined && deepest[1] >= 12 * 3 * 4096 ** 2, 'one layer on four replicas');
   });
 
   it('gives a rank at least one expert, not the vocabulary', async () => {
