@@ -59,6 +59,11 @@ function isUngroupedLatent({ latent, experts }: ModelSpec): boolean {
   return (latent ?? null) !== null && experts?.groups === undefined;
 }
 
+/** GPT-OSS 120B: experts with biases, 128 of them. The 20B has 32, and recipes like most (v0.5.0, gpt_oss_llm_pretrain.py). */
+function isLargeGptOss({ mlpBias, experts }: ModelSpec): boolean {
+  return mlpBias && (experts?.count ?? 0) >= 128;
+}
+
 function expertRecipe({ training, layout }: RecipeSettings, model: ModelSpec, cluster: ClusterSpec, release: number): ExpertRecipe {
   const isHopper = cluster.gpu.peakTflops.nvfp4 === undefined;
   const isRack = joinedGpus(cluster) > cluster.gpusPerNode;
@@ -76,23 +81,30 @@ function expertRecipe({ training, layout }: RecipeSettings, model: ModelSpec, cl
   };
 }
 
-/** Hopper's recipes record only layers with a state, those of GPT-OSS where memory is large, those of latent attention not on GB300. */
+/** Hopper's recipes record only layers with a state, those of GPT-OSS 120B where memory is large, those of latent attention not on GB300. */
 function recordsLayers({ isHopper, isLarge, isRack, isDirect }: ExpertRecipe, model: ModelSpec): boolean {
   if (!isDirect || (isHopper && model.state === undefined)) return false;
-  if (model.mlpBias) return isLarge;
+  if (isLargeGptOss(model)) return isLarge;
   return (model.latent ?? null) === null || !isRack || !isLarge;
 }
 
+/**
+ * Kimi K2 recomputes the dense MLP, too, on Hopper (`kimi_k2.py` of perf_recipes/kimi/h100). Nemotron 3 Nano in FP8 on Hopper has four
+ * modules in v0.3.1 to v0.6.0; at 067f987df it has only `layernorm`, which is left out: no release with it is known.
+ */
 function recomputed({ isHopper, isLarge, isWhole }: ExpertRecipe, model: ModelSpec, isNarrow: boolean): readonly RecomputeModule[] {
-  if ((model.latent ?? null) !== null) return isWhole && isLarge ? [] : ['mla_up_proj'];
+  if ((model.latent ?? null) !== null) {
+    if (isHopper && isUngroupedLatent(model)) return ['mla_up_proj', 'mlp'];
+    return isWhole && isLarge ? [] : ['mla_up_proj'];
+  }
   if (model.state !== undefined && isHopper) return isNarrow ? ['core_attn', 'layernorm', 'moe', 'moe_act'] : ['layernorm', 'moe'];
-  return model.mlpBias && !isWhole && !isLarge ? ['layernorm', 'moe_act'] : [];
+  return isLargeGptOss(model) && !isWhole && !isLarge ? ['layernorm', 'moe_act'] : [];
 }
 
 /** What the recipes set for the exchange between experts. */
 function exchangeKeys(recipe: ExpertRecipe, model: ModelSpec): Partial<TrainingSpec> {
   const { release, isLarge, isRack, isDirect, isWhole, isSplit, isWide } = recipe;
-  if (model.mlpBias && !isWhole && isWide) {
+  if (isLargeGptOss(model) && !isWhole && isWide) {
     const isOverlapped = isRack && !isLarge && release >= firstWithOverlapOnRacks;
     return { expertDispatcher: isOverlapped ? 'hybridep' : 'alltoall', overlapExpertComm: isOverlapped };
   }
@@ -104,7 +116,7 @@ function exchangeKeys(recipe: ExpertRecipe, model: ModelSpec): Partial<TrainingS
 
 /**
  * What recipes set for experts. Racks, and a single stage elsewhere, record parts of each layer. Between nodes without a rack's NVLink,
- * virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them. GPT-OSS (experts with biases),
+ * virtual stages overlap the exchange of one micro-batch with the compute of another, which needs them. GPT-OSS 120B (experts with biases),
  * Nemotron 3 Nano (layers with a state) and Kimi K2 have recipes that differ from most.
  */
 function expertKeys(run: RecipeSettings, model: ModelSpec, cluster: ClusterSpec, release: number): Partial<TrainingSpec> {

@@ -72,6 +72,8 @@ describe('recipes of models that differ from most', () => {
   it('record whole iterations of DeepSeek-V3, but nothing of Kimi K2, which routes to no groups', async () => {
     assert.deepEqual(await set(latent({}), rack), ['iteration', true, undefined]);
     assert.deepEqual(await set(latent({ n_group: 1, topk_group: 1 }), rack), [undefined, false, ['mla_up_proj']]);
+    const onHopper = { ...rack, cluster: { gpu: 'H100-80GB', nodes: 128 }, training: { ...rack.training, fp8Recipe: 'tensorwise' } };
+    assert.deepEqual(await set(latent({ n_group: 1, topk_group: 1 }), onHopper), [undefined, false, ['mla_up_proj', 'mlp']]);
   });
 
   it('recompute norms and activations of GPT-OSS where memory is small, and record its layers where it is large', async () => {
@@ -79,6 +81,8 @@ describe('recipes of models that differ from most', () => {
     const oss = { model_type: 'gpt_oss', num_hidden_layers: 36, num_local_experts: 128 };
     assert.deepEqual(await set(oss, run('B200')), [undefined, false, ['layernorm', 'moe_act']]);
     assert.deepEqual(await set(oss, run('B300')), ['layers', false, undefined]);
+    const small = { ...oss, num_hidden_layers: 24, num_local_experts: 32 };
+    assert.deepEqual(await set(small, run('B200')), ['layers', false, undefined], 'the 20B has recipes like most');
   });
 
   it('record layers with a state on Hopper too', async () => {
