@@ -81,7 +81,7 @@ function expertRecipe({ training, layout }: RecipeSettings, model: ModelSpec, cl
   };
 }
 
-/** Hopper's recipes record only layers with a state, those of GPT-OSS 120B where memory is large, those of latent attention not on GB300. */
+/** Hopper's recipes record only layers with a state, GPT-OSS 120B's where memory is large, those of latent attention not on GB300. */
 function recordsLayers({ isHopper, isLarge, isRack, isDirect }: ExpertRecipe, model: ModelSpec): boolean {
   if (!isDirect || (isHopper && model.state === undefined)) return false;
   if (isLargeGptOss(model)) return isLarge;

@@ -54,14 +54,14 @@ describe('a config of InternEvo', () => {
     assert.deepEqual(values(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=-1, fsdp=True)')), 'zeroStage'), [3]);
     const experts = text.replace('num_chunks=1,', 'num_experts=4,').replace('INTERNLM2_PUBLIC', 'INTERNLM_MoE');
     const moe = read(`${experts}moe = dict(top_k=2, capacity_factor=1.0)\n`);
-    assert.deepEqual(values(moe, 'experts', 'activeExperts', 'expertFfn', 'qkvBias'), [4, 2, 14336, true]);
+    assert.deepEqual(values(moe, 'experts', 'activeExperts', 'expertFfn', 'qkvBias', 'attentionOutputBias'), [4, 2, 14336, true, true]);
     // with two tensor-parallel ranks eight replicas are two nodes
     assert.deepEqual(read(text).leftOut, ['parallel.zero1.size']);
     assert.deepEqual(read(text.replace('zero1=dict(size=8)', 'zero1=8')).leftOut, ['parallel.zero1']);
     const all = read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=-1)'));
-    assert.deepEqual([all.leftOut, ...values(all, 'zeroStage', 'optimizerShards')], [undefined, 1, 'tensors']);
+    assert.deepEqual([all.leftOut, ...values(all, 'zeroStage', 'optimizerShards')], [['parallel.zero1.size'], 1, 'tensors']);
     const ofNode = read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=4)'));
-    assert.deepEqual([ofNode.leftOut, ...values(ofNode, 'hybridShard')], [undefined, true]);
+    assert.deepEqual([ofNode.leftOut, ...values(ofNode, 'hybridShard')], [['parallel.zero1.size'], true]);
     assert.equal(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=1)')).leftOut, undefined);
     assert.equal(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=8, fsdp=True)')).leftOut, undefined);
   });
