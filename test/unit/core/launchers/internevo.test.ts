@@ -49,12 +49,14 @@ describe('a config of InternEvo', () => {
   });
 
   // configs/7B_MoE4_sft.py
-  it('shards optimizer states by zero1, and has experts and biases by its type', () => {
+  it('shards optimizer states by zero1, and has experts and biases by its type', async () => {
     assert.deepEqual(values(read(text.replace('size=8', 'size=1')), 'zeroStage'), [0]);
     assert.deepEqual(values(read(text.replace('zero1=dict(size=8)', 'zero1=dict(size=-1, fsdp=True)')), 'zeroStage'), [3]);
     const experts = text.replace('num_chunks=1,', 'num_experts=4,').replace('INTERNLM2_PUBLIC', 'INTERNLM_MoE');
     const moe = read(`${experts}moe = dict(top_k=2, capacity_factor=1.0)\n`);
-    assert.deepEqual(values(moe, 'experts', 'activeExperts', 'expertFfn', 'qkvBias', 'attentionOutputBias'), [4, 2, 14336, true, true]);
+    assert.deepEqual(values(moe, 'experts', 'activeExperts', 'expertFfn', 'bias', 'mlpBias'), [4, 2, 14336, true, false]);
+    const { model } = resolveRun(await load({ [file]: text.replace('INTERNLM2_PUBLIC', 'INTERNLM') }), nodes(2));
+    assert.deepEqual([model.qkvBias, model.attentionOutputBias, model.mlpBias], [true, true, false]);
     // with two tensor-parallel ranks eight replicas are two nodes
     assert.deepEqual(read(text).leftOut, ['parallel.zero1.size']);
     assert.deepEqual(read(text.replace('zero1=dict(size=8)', 'zero1=8')).leftOut, ['parallel.zero1']);
