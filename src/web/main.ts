@@ -3,91 +3,18 @@ import { ExpectedError } from '../core/errors';
 import { mayBeConfig, recogniseJson } from '../core/config-files/readers';
 import { hubModel } from '../core/huggingface/hub-models';
 import { assumedGpuName } from '../core/plan-request/scenario';
-import { own, append } from '../core/records';
+import { own } from '../core/records';
 import { say } from '../core/sentence';
 import { newConfigText } from '../host/sessions/new-config';
 import { knownModelNames, knownModels } from '../protocol/known-models';
-import { type PageFocus, pageKeys, type PageCommandId } from '../protocol/page-keys';
+import type { PageFocus } from '../protocol/page-keys';
 import { isMeasuredFile } from './compare';
+import { droppedFiles, type NamedFile } from './dropped';
 import { displayPath, fileUri, makeFiles, resolvePath } from './files';
 import { startHost, type WebHost } from './host';
+import { watchKeys } from './keys';
 import { fromFragment, toFragment, type LinkedFiles } from './link';
 import { firstConfig, modelPath, nameForText } from './recognise';
-import type { ActMessage } from '../protocol/page';
-
-/** A file with its path in the folder that was opened. */
-export type NamedFile = readonly [path: string, file: File];
-
-/** Folders that are never of interest and hold many files. */
-const passedOver = /^(?:\.git|node_modules|__pycache__)$/;
-
-/** Files that were dropped, with those in folders; at most `most`. Paths begin in a folder where only that was dropped. */
-export async function droppedFiles({ items, files }: DataTransfer, most: number): Promise<readonly NamedFile[]> {
-  // Entries are gone once this event is over.
-  const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
-  if (entries.length === 0) return [...files].slice(0, most).map((file) => [file.name, file]);
-  const [only] = entries;
-  const isFolder = entries.length === 1 && only !== undefined && isDirectory(only);
-  const found: NamedFile[] = [];
-  const waiting = isFolder ? await listed(only) : entries;
-  const start = isFolder ? only.fullPath.length + 1 : 1;
-  for (let entry = waiting.shift(); entry !== undefined && found.length < most; entry = waiting.shift())
-    if (isFile(entry)) found.push([entry.fullPath.slice(start), await fileIn(entry)]);
-    else if (isDirectory(entry) && !passedOver.test(entry.name)) append(waiting, await listed(entry));
-  return found;
-}
-
-function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {
-  return entry.isFile;
-}
-
-function isDirectory(entry: FileSystemEntry): entry is FileSystemDirectoryEntry {
-  return entry.isDirectory;
-}
-
-function fileIn(entry: FileSystemFileEntry): Promise<File> {
-  return new Promise((resolve, reject) => entry.file(resolve, reject));
-}
-
-/** All entries of a folder: a browser gives a hundred at a time. */
-async function listed(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
-  const reader = folder.createReader();
-  const all: FileSystemEntry[] = [];
-  for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (some.length === 0) return all;
-    append(all, some);
-  }
-}
-
-/**
- * Has the page do the command of a key that is pressed, as VS Code does, whatever the page does with the key: a widget that takes one stops
- * it. `focus` is what of the page has the focus.
- */
-export function watchKeys(focus: () => PageFocus, send: (message: ActMessage) => void): void {
-  window.addEventListener('keydown', (event) => {
-    if (event.target instanceof Element && event.target.closest('#root') === null && event.target !== document.body) return;
-    const on = focus();
-    if (on === 'none' || on === 'field') return;
-    const names = keyNames(event);
-    for (const [command, { keys }] of Object.entries(pageKeys)) {
-      if (!keys.some(({ key, where }) => names.includes(key) && (where === 'page' || on === 'lanes'))) continue;
-      send({ type: 'act', command: command as PageCommandId, focus: on });
-      return;
-    }
-  });
-}
-
-const shifted: Readonly<Record<string, string>> = { '?': 'shift+/', '+': 'shift+=' };
-
-/** The names that VS Code has for a key: by what it types, and by where it lies. */
-function keyNames({ key, code, shiftKey, ctrlKey, altKey, metaKey }: KeyboardEvent): readonly string[] {
-  const held = `${ctrlKey ? 'ctrl+' : ''}${shiftKey ? 'shift+' : ''}${altKey ? 'alt+' : ''}${metaKey ? 'meta+' : ''}`;
-  const name = key.toLowerCase().replace(/^arrow/, '');
-  const typed = own(shifted, key);
-  if (ctrlKey || altKey || metaKey) return [held + name];
-  return [held + name, `${held}[${code}]`, ...(typed === undefined ? [] : [typed])];
-}
 
 declare global {
   interface Window {

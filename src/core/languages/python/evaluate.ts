@@ -1,7 +1,8 @@
 import type { SyntaxNode } from '@lezer/common';
 import type { Place } from '../../domain/located';
 import { childNodes, modulePaths, type PythonModule } from './module';
-import { parseLiteral, deepCopy, truthiness, type PythonObject, type PythonPlain, type PythonValue, applied, chosen } from './values';
+import { applied, chosen } from './operators';
+import { deepCopy, parseLiteral, truthiness, type PythonObject, type PythonPlain, type PythonValue } from './values';
 
 /** Statements and expressions that one config may take; the longest recipe takes some hundreds. */
 const mostSteps = 50_000;

@@ -7,6 +7,9 @@ import { row, type FlagTable } from '../tables/table';
 import type { Finding } from '../../findings';
 import { baseLength } from './recognise';
 
+/** The value of a setting by its name in base.yml. */
+export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;
+
 /** Switches that a script gives as `name=True`. */
 const isOn: FlagRead<boolean> = { ...on(true), words: 'one' };
 
@@ -365,6 +368,3 @@ function stageFindings(find: FindSetting, block: string, facts: Facts): readonly
     },
   ];
 }
-
-/** The value of a setting by its name in base.yml. */
-export type FindSetting = <T>(name: string, read: FlagRead<T>) => Fact<T> | undefined;
