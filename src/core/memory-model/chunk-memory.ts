@@ -217,18 +217,12 @@ export function unitMemory(
   };
 }
 
-/** What `unitMemory` gives, as far as an order with whole backwards has use for it. */
-function withWholeBackward(
-  inputs: MemoryInputs,
-  chunk: StageContents,
-  unit: WorkUnit,
-  sliced: boolean,
-  activationFactor: number,
-): UnitMemory {
-  const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
+/** What `unitMemory` gives, without what only the halves of a backward hold. */
+function withWholeBackward(...of: Parameters<typeof wholeUnitMemory>): UnitMemory {
+  const [inputs, chunk, unit, sliced] = of;
   const nothing = { ...nothingHeld, operation: '', working: 0 };
   return {
-    ...whole,
+    ...wholeUnitMemory(...of),
     keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
     keptForWeights: 0,
     backwardInput: nothing,

@@ -1,5 +1,5 @@
 import { adapterParameters, headAdapterParameters } from '../model/adapters';
-import { largestOfLayers, largestOnHead, type LargestTensors } from '../model/largest-tensors';
+import { largestOfLayers, largestOnHead, noTensors, type LargestTensors } from '../model/largest-tensors';
 import { layersByKind } from '../model/layers';
 import { embeddingNormParameters, finalNormParameters } from '../model/norms';
 import { mtpDepths, mtpNormParameters, projectionParameters } from '../model/multi-token-prediction';
@@ -12,6 +12,7 @@ import {
   paddedVocab,
   rankExpertParameters,
   rankMatrixParameters,
+  updatesWholeTensors,
 } from '../model/parameters';
 import { stackParameters } from '../model/stacks';
 import { isTrained } from '../domain/adapter';
@@ -111,7 +112,8 @@ function withShards(
 }
 
 /** The largest tensors of a rank of the stage, with its share of the vocabulary where it has one. */
-function largestTensors({ model, layout }: MemoryInputs, stage: StageContents): LargestTensors {
+function largestTensors({ model, layout, training }: MemoryInputs, stage: StageContents): LargestTensors {
+  if (!updatesWholeTensors(training)) return noTensors;
   const layers = largestOfLayers(model, stageKinds(model, stage), layout);
   const words = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const copies = [
@@ -144,10 +146,11 @@ export function trainedParameters(inputs: MemoryInputs, stage: StageContents): R
   const saved =
     (stage.first && isTrained(training, 'embedding') ? words : 0) + (isTrained(training, 'head') ? resolveHeadShare(stage) * words : 0);
   const onHead = (resolveHeadShare(stage) * headAdapterParameters(model, adapter)) / layout.tensor;
+  const trained = { shared: layers + saved + onHead, experts };
+  if (!updatesWholeTensors(training)) return withShards(inputs, trained, noTensors);
   const tensors = largestOfLayers(model, stageKinds(model, stage), layout, adapter);
   const head = resolveHeadShare(stage) > 0 ? largestOnHead(model, adapter) / layout.tensor : 0;
-  const largest = Math.max(tensors.shared, Math.min(saved, words), head);
-  return withShards(inputs, { shared: layers + saved + onHead, experts }, { ...tensors, shared: largest });
+  return withShards(inputs, trained, { ...tensors, shared: Math.max(tensors.shared, Math.min(saved, words), head) });
 }
 
 /** Bytes a parameter, divided over the replicas that hold the same ones or not. */

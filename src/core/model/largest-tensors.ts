@@ -4,11 +4,14 @@ import { maximum } from '../numbers';
 import { adaptedProducts, undivided } from './adapters';
 import { expertTensorSize, type LayerDivision } from './parameters';
 
-/** Elements of the largest tensor of one rank among those that all replicas share, and among its experts; 0 for none. */
+/** Elements of the largest tensor of one rank among those that all replicas share, and among its experts; 0: none, or not asked for. */
 export interface LargestTensors {
   readonly shared: number;
   readonly experts: number;
 }
+
+/** Where shards are even, their sizes decide nothing. */
+export const noTensors: LargestTensors = { shared: 0, experts: 0 };
 
 /** Matrices that are in another of these: queries, keys and values are one tensor, gate and up are two. */
 const within: readonly AdapterTarget[] = ['query', 'key', 'value', 'gateUp', 'stateValues', 'stateGate', 'stateGated'];

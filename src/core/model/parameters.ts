@@ -217,13 +217,15 @@ export function updatesWholeTensors(training: Pick<TrainingSpec, 'optimizerShard
 }
 
 /**
- * Ranks that share out `parameters`, as far as the fullest of them has a share as large: of whole tensors it has at least the largest, of
- * `largest` elements.
+ * How many shares of the size of the fullest rank's make up `parameters`: the ranks of a group, or fewer where ranks update whole tensors,
+ * as the fullest then has at least the largest one.
+ * @param part its `parameters`, the `ranks` that hold the same ones, and the elements of its `largest` tensor
  */
 export function fullestShards(
   training: Pick<TrainingSpec, 'dataReplicate' | 'optimizerShards' | 'zeroStage' | 'runtime'>,
-  { parameters, ranks, largest }: { readonly parameters: number; readonly ranks: number; readonly largest: number },
+  part: { readonly parameters: number; readonly ranks: number; readonly largest: number },
 ): number {
+  const { parameters, ranks, largest } = part;
   const shards = shardRanks(ranks, training);
   if (largest === 0 || !updatesWholeTensors(training)) return shards;
   return Math.max(1, Math.min(shards, parameters / largest));

@@ -55,8 +55,8 @@ const ringStepUs = { inside: 3.4, between: 14 } as const;
 /**
  * Seconds until the first bytes have gone once round `ranks` that lie on `nodes`: an all-gather's or a reduce-scatter's latency, half an
  * all-reduce's. It grows with the ranks, not with their logarithm as fits to small groups do. Assumed of broadcasts, whose bytes go the
- * same way; for them NCCL counts one step where channels are alike, else one between nodes for every rank (docs/model/time.md). Longer
- * groups than `shardStepSeconds` of sharding.ts was found with.
+ * same way; for them NCCL counts one step where channels are alike, else one between nodes for every rank (docs/model/time.md). FSDP's
+ * collectives take `shardStepSeconds` of sharding.ts a rank instead, which was measured of them.
  */
 export function ringLatencySeconds(ranks: number, nodes: number): number {
   return 1e-6 * ((ranks - nodes) * ringStepUs.inside + (nodes - 1) * ringStepUs.between);

@@ -7,7 +7,7 @@ import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { normParameters } from '../model/norms';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
-import { largestOfLayers, largestOnHead } from '../model/largest-tensors';
+import { largestOfLayers, largestOnHead, noTensors } from '../model/largest-tensors';
 import {
   expertReplicas,
   paddedVocab,
@@ -28,7 +28,7 @@ export interface StageLayers {
   readonly groups?: readonly LayerGroup[];
 }
 
-/** Parameters that one rank updates, the ranks that hold the same, and of the largest tensor of them the elements. */
+/** Parameters that one rank updates, the ranks that hold the same, and the elements of the largest tensor (`LargestTensors`). */
 interface LocalPart {
   readonly parameters: number;
   readonly ranks: number;
@@ -46,12 +46,8 @@ export function localParameters({ model, training, layout }: CostInputs, { layer
   const vocabulary = (paddedVocab(model.vocab, layout.tensor) * model.hidden) / layout.tensor;
   const ranks = layout.data * layout.context;
   const { adapter } = training;
-  const largest = largestOfLayers(
-    model,
-    kinds.map(({ kind }) => kind),
-    layout,
-    adapter,
-  );
+  const layerKinds = kinds.map(({ kind }) => kind);
+  const largest = updatesWholeTensors(training) ? largestOfLayers(model, layerKinds, layout, adapter) : noTensors;
   if (adapter !== undefined) {
     const adapters = (part: 'shared' | 'experts'): number =>
       share * sumBy(kinds, (group) => group.layers * adapterParameters(model, adapter, group.kind, layout)[part]);
