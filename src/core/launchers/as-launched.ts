@@ -58,7 +58,7 @@ export function leftOpenIn({ remarks, isPart, placeholders }: Pick<LauncherFile,
 function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: boolean): readonly FactName[] {
   const { flags, isPart } = leftOpenIn(launcher);
   const isOpen = (name: string): boolean => leavesOpen || isPart || flags.some((flag) => flag.includes(name));
-  // what only repeats a model, on something else, leaves open how GPUs share it
+  // a program for another accelerator that only repeats the model sets nothing for GPUs
   const isUnsplit = programTraits(launcher).accelerator !== undefined && parallelSizes.every((size) => setBy[size] === 'nobody');
   const sizes = parallelSizes.filter((size) => isUnsplit || (setBy[size] === 'file' && isOpen(size)));
   const isExpertOpen = setBy.expert === 'file' && isExpertSizeOpen(launcher, flags);

@@ -33,9 +33,9 @@ export function isOwnMegatron({ training, format }: Pick<RecipeSettings, 'traini
 /** From this release on, recipes in MXFP8 record whole iterations as CUDA graphs, with grouped kernels for all experts of a rank. */
 const firstWithWholeIterations = 26.06;
 
-/** B300 and GB300 have 268 to 284 GB, B200 and GB200 at most 189: recipes of GPT-OSS and of latent attention differ by that. */
+/** B300 and GB300 have 268 to 284 GB, B200 and GB200 at most 189: recipes of GPT-OSS 120B and of latent attention differ by that. */
 const largeMemoryBytes = 240e9;
-/** From this release on, GPT-OSS exchanges during compute on GB200. */
+/** From this release on, GPT-OSS 120B exchanges during compute on GB200. */
 const firstWithOverlapOnRacks = 26.04;
 
 /** What decides the settings of experts. */

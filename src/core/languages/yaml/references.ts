@@ -45,7 +45,7 @@ export function createResolver(root: YamlMap): Resolver {
     const inner = text.slice(2, -1).trim();
     const call = /^([A-Za-z_][\w.]*):(.*)$/s.exec(inner);
     if (call !== null) {
-      // it reads a text as a value, and refuses what is one
+      // it parses a string, and stops where a value is given
       if (call[1] === 'oc.decode' && !(call[2] ?? '').trim().startsWith('${')) return unknown;
       const args = splitArguments(call[2] ?? '').map((argument) => resolveArgument(argument, parents, depth));
       return args.find(({ kind }) => kind === 'cycle') ?? apply(call[1] ?? '', args);

@@ -29,9 +29,8 @@ error or a step that no longer fits.`,
       throw usage(sentence`diff compares two, not ${paths.length}`, sentence`give BASE and HEAD, or --git BASE..HEAD and paths`);
     const off = new Set(codes.split(',').map((code) => code.trim()));
     return async ({ shell, signal, status }, texts) => {
-      const { openSides } = await import('./compare-sides');
       const { profileOfLine } = await import('../../../cli/read-config');
-      const { compareSides } = await import('./compare-sides');
+      const { compareSides, openSides } = await import('./compare-sides');
       const { diffAnswer } = await import('./answer');
       const sides = await openSides(paths, range, signal);
       const planned = await profileOfLine({ profile }, texts);
