@@ -59,6 +59,11 @@ describe('documents', () => {
     assert.ok(words <= 900, `${words} words: move some to docs/`);
   });
 
+  it('have a CHANGELOG of at most 8 kB', () => {
+    const bytes = Buffer.byteLength(read('CHANGELOG.md'));
+    assert.ok(bytes <= 8_000, `${bytes} bytes: join entries on the same feature`);
+  });
+
   it('are written in short sentences: on each page a median of less than 18 words', () => {
     const generated = [...generatedDocuments.map(({ file }) => file), 'docs/accuracy/README.md'];
     const pages = [...documents.map(({ file }) => file), 'CHANGELOG.md'].filter((file) => !generated.includes(file));
