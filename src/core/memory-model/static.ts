@@ -10,11 +10,11 @@ import {
   rankProjections,
 } from '../model/parameters';
 import { mtpDepths, projectionParameters } from '../model/multi-token-prediction';
-import { traitsOfOptimizer } from '../domain/optimizer';
+import { masterBytes, traitsOfOptimizer } from '../domain/optimizer';
 import { runtimeProfile } from '../domain/runtime';
 import { shardedBytes } from './fsdp';
 import { withFrozen } from './frozen';
-import { heldBytes, layerOfRank, trainedParameters, type RankParameters, type StaticBytes } from './held';
+import { heldBytes, layerMatrices, layerOfRank, trainedParameters, type RankParameters, type StaticBytes } from './held';
 import { layerGroups, resolveHeadShare, type StageContents } from './layer-tensors';
 import type { MemoryInputs } from '../domain/request';
 import { optimizerBytes, optimizerStates } from './optimizer-states';
@@ -47,18 +47,39 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
 export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): number {
   const { id } = runtimeProfile(inputs.training);
   if (id === 'deepspeed') return zeroStepBytes(inputs, trainedParameters(inputs, stage));
-  return id === 'megatron' ? megatronStepBytes(inputs, trainedParameters(inputs, stage)) : 0;
+  return id === 'megatron' ? megatronStepBytes(inputs, stage, trainedParameters(inputs, stage)) : 0;
 }
 
 /**
  * Main gradients in half precision are copied to fp32 for the step (`_copy_model_grads_to_main_grads`), except by the optimizer that has
- * types of its own for its moments, which takes them as they are (`--use-precision-aware-optimizer`).
+ * types of its own for its moments, which takes them as they are (`--use-precision-aware-optimizer`). Then the weights that are held in FP8
+ * are made from copies of the master weights in the training precision, all at once (`quantize_master_weights` of Transformer Engine).
  */
-function megatronStepBytes({ training }: MemoryInputs, held: RankParameters): number {
-  const { gradAccumulationFp32, precision, optimizer, optimizerStateBytes, offloadOptimizer, zeroStage } = training;
+function megatronStepBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): number {
+  const { training } = inputs;
+  const { gradAccumulationFp32, precision, optimizer, offloadOptimizer, zeroStage } = training;
+  if (offloadOptimizer === true || optimizer === 'none') return 0;
+  const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && !readsHalfGradients(training);
+  const isCast = holdsNarrowWeights(training) && zeroStage >= 1 && training.adapter === undefined;
+  return (
+    (isCopied ? heldBytes(held, 4, zeroStage >= 1) : 0) +
+    (isCast ? heldBytes(layerMatrices(inputs, stage, held), elementBytes(training), true) : 0)
+  );
+}
+
+/**
+ * Whether the optimizer reads main gradients as they are. With FP8 it does only with delayed scaling or without fp32 master weights
+ * (`use_precision_aware_optimizer_no_fp8_or_ds_fp8` of megatron/core/optimizer/optimizer_config.py).
+ */
+function readsHalfGradients(training: MemoryInputs['training']): boolean {
+  const { optimizer, optimizerStateBytes, gemmPrecision, fp8Recipe = 'delayed' } = training;
   const isAware = optimizer === 'adam-bf16' || optimizerStateBytes !== undefined;
-  const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && !isAware && optimizer !== 'none';
-  return isCopied && offloadOptimizer !== true ? heldBytes(held, 4, zeroStage >= 1) : 0;
+  return isAware && (gemmPrecision !== 'fp8' || fp8Recipe === 'delayed' || masterBytes(training) !== 4);
+}
+
+/** Whether the layers' weights themselves are in FP8 (`--fp8-param-gather`). */
+function holdsNarrowWeights({ fp8ParamGather, gemmPrecision, zeroStage }: MemoryInputs['training']): boolean {
+  return fp8ParamGather === true && gemmPrecision === 'fp8' && zeroStage < 3;
 }
 
 function megatronBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): StaticBytes {
@@ -84,7 +105,7 @@ function narrowWeights({ model, training, layout }: MemoryInputs, stage: StageCo
     (sum, { kind, layers }) => sum + layers * (rankMatrixParameters(model, layout, kind) - layerParameters(model, kind).router),
     0,
   );
-  const replaced = training.fp8ParamGather === true && training.gemmPrecision === 'fp8' && training.zeroStage < 3 ? element : 0;
+  const replaced = holdsNarrowWeights(training) ? element : 0;
   return ((training.narrowCopies ?? 2) * narrowWeightBytes(training.gemmPrecision, training.fp8Recipe) - replaced) * matrices;
 }
 

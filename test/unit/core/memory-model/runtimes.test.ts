@@ -93,6 +93,15 @@ describe('memory by the framework', () => {
     assert.equal(step({ precision: 'fp32' }), 0);
     assert.equal(step({ optimizer: 'adam-bf16' }), 0);
     assert.equal(step({ offloadOptimizer: true }), 0);
+    const aware = (fp8Recipe: 'delayed' | 'tensorwise') => step({ zeroStage: 1, optimizer: 'adam-bf16', gemmPrecision: 'fp8', fp8Recipe });
+    assert.deepEqual([aware('delayed'), aware('tensorwise')], [0, 4 / 8]);
+  });
+
+  it("casts all of a rank's master weights at once where its weights are held in FP8 and the optimizer is sharded", () => {
+    const step = (training: Partial<TrainingSpec>) =>
+      optimizerStepBytes(at({ gemmPrecision: 'fp8', fp8ParamGather: true, zeroStage: 1, ...training }, { data: 8 }), stage);
+    assert.equal(step({}), (2 * stage.layers * layer) / 8);
+    for (const without of [{ fp8ParamGather: false }, { zeroStage: 0 }, { zeroStage: 3 }] as const) assert.equal(step(without), 0);
   });
 
   it('has its peak in that step where the activations are small', () => {
