@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { notWritten, systemCode } from '../files/system-reason';
 import { existingFiles, writeFolder } from '../files/text-folder';
-import { writeWhole } from '../files/write-whole';
+import { keptWritable, writeWhole } from '../files/write-whole';
 import { counted, sentence } from '../core/sentence';
 
 /** A text, its pieces in order, or bytes. */
@@ -24,23 +24,40 @@ export async function outFile(out: string, name: string): Promise<string> {
   return path.join(out, name);
 }
 
+/** Whether a file that exists is replaced; otherwise it stays as it is: `--write` replaces it, or nothing does (`never`). */
+type Replace = boolean | 'never';
+
 /**
  * Writes a file, as `writeWhole`.
- * @param replace whether one that exists is replaced; otherwise it stays as it is: `--write` replaces it, or nothing does (`never`).
  * @throws ExpectedError `export-exists`, `export-not-saved`.
  */
-export async function writeOut(file: string, content: Content, replace: boolean | 'never'): Promise<void> {
+export async function writeOut(file: string, content: Content, replace: Replace): Promise<void> {
   try {
     await writeWhole(file, content, { replace: replace === true });
   } catch (error) {
-    if (replace !== true && systemCode(error) === 'EEXIST')
-      throw new ExpectedError(
-        'export-exists',
-        sentence`${file} exists already`,
-        replace === 'never' ? sentence`name another file` : sentence`name another file, or give --write to replace it`,
-      );
-    throw notWritten('export-not-saved', file, error);
+    throw outRefused(file, replace, error);
   }
+}
+
+/**
+ * Does long `work` at the end of which `file` is written by `writeOut`, which would refuse it only then. Null: nothing is written.
+ * @throws ExpectedError as `writeOut`, before the work begins.
+ */
+export async function beforeWriteOut<T>(file: string | null, replace: Replace, work: () => Promise<T>): Promise<T> {
+  if (file === null) return work();
+  const release = await keptWritable(file, { replace: replace === true }).catch((error: unknown) => {
+    throw outRefused(file, replace, error);
+  });
+  return work().finally(release);
+}
+
+function outRefused(file: string, replace: Replace, error: unknown): unknown {
+  if (replace === true || systemCode(error) !== 'EEXIST') return notWritten('export-not-saved', file, error);
+  return new ExpectedError(
+    'export-exists',
+    sentence`${file} exists already`,
+    replace === 'never' ? sentence`name another file` : sentence`name another file, or give --write to replace it`,
+  );
 }
 
 /**

@@ -39,9 +39,7 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
     await writeThrough(target, content, disk);
     return;
   }
-  if (old !== null && !options.replace) throw systemError('EEXIST', file);
-  if (old?.isDirectory() === true) throw systemError('EISDIR', file);
-  if (old !== null) await disk.access(target, disk.constants.W_OK);
+  await requireReplaceable(target, old, file, options, disk);
   const temporary = temporaryIn(path.dirname(target));
   const unregister = removedOnExit(temporary);
   try {
@@ -60,10 +58,43 @@ export async function writeWhole(file: string, content: string | Uint8Array | It
   }
 }
 
+/**
+ * Checks that `writeWhole` could write a file now, before time is spent on what it will hold; a pipe's reader is kept until it is released.
+ * @returns what releases it. @throws the system's error, as `writeWhole`.
+ */
+export async function keptWritable(file: string, options: Pick<WriteOptions, 'replace'>): Promise<() => Promise<void>> {
+  const target = await followed(file, nodeDisk);
+  const old = await targetStatus(target, nodeDisk);
+  if (old !== null && !old.isFile() && !old.isDirectory()) {
+    const reached = await openThrough(target, nodeDisk);
+    return () => reached.close();
+  }
+  await requireReplaceable(target, old, file, options, nodeDisk);
+  await tryWriting(path.dirname(target));
+  return () => Promise.resolve();
+}
+
+/** @throws EEXIST, EISDIR, EACCES where a file may not be replaced. */
+async function requireReplaceable(
+  target: string,
+  old: Stats | null,
+  file: string,
+  { replace }: Pick<WriteOptions, 'replace'>,
+  disk: Disk,
+): Promise<void> {
+  if (old !== null && !replace) throw systemError('EEXIST', file);
+  if (old?.isDirectory() === true) throw systemError('EISDIR', file);
+  if (old !== null) await disk.access(target, disk.constants.W_OK);
+}
+
 /** @throws ENXIO where nothing reads the pipe: to open it would wait for a reader. */
-async function writeThrough(target: string, content: string | Uint8Array | Iterable<string>, disk: Disk): Promise<void> {
+function openThrough(target: string, disk: Disk): Promise<nodeDisk.FileHandle> {
   const { O_WRONLY, O_NONBLOCK } = disk.constants;
-  const reached = await disk.open(target, O_WRONLY | O_NONBLOCK);
+  return disk.open(target, O_WRONLY | O_NONBLOCK);
+}
+
+async function writeThrough(target: string, content: string | Uint8Array | Iterable<string>, disk: Disk): Promise<void> {
+  const reached = await openThrough(target, disk);
   try {
     await disk.writeFile(target, content);
   } finally {

@@ -60,6 +60,7 @@ export const exportedForTests: Readonly<Record<string, readonly string[]>> = {
     'src/core/memory-model/chunk-memory#unitMemory',
     'src/core/memory-model/split-backward#matrixProducts',
     'src/core/memory-model/zero#blocksFor',
+    'src/core/partition/host-memory#ranksOfStages',
     'src/core/planner/lengths/packing#differencingSchedule',
     'src/core/planner/lengths/packing#longestFirstSchedule',
     'src/core/schedules/attention-exchange#passesAtOneTime',

@@ -46,7 +46,7 @@ export function hostMemory(request: HostInputs, schedule: ScheduleName, stages: 
  * Ranks of each stage, by node. A group of nodes has the ranks of its stages in the order of a cluster that has only this group. Of nodes
  * alike the first: those wholly in one turn of a stage, and those after all stages and nodes come out even.
  */
-function ranksOfStages({ layout, training, cluster }: HostInputs): Map<number, Map<number, number>> {
+export function ranksOfStages({ layout, training, cluster }: HostInputs): Map<number, Map<number, number>> {
   const { tensor, context, data, pipeline } = layout;
   const adjacent = tensor * context * (resolveRankOrder({ layout, training }) === 'tp-cp-ep-pp-dp' ? 1 : data);
   const everyStage = Array.from({ length: pipeline }, (_, stage) => stage);

@@ -98,7 +98,7 @@ async function runHere(args: readonly string[], folder: string): Promise<Outcome
       clock: () => 0,
       now: () => new Date().toISOString(),
       signal: new AbortController().signal,
-      profilerFile: '',
+      profilerFile: path.join(sources, '../profiler.js'),
       torchFolder: path.join(sources, 'runtime/torch'),
       docsFolder: path.join(sources, '../docs'),
       shell: shellReader,

@@ -13,7 +13,7 @@ import type { Answer } from '../../../cli/answer';
 import type { Planned } from '../../../core/export/planned-config';
 import { indented, table } from '../../../cli/table';
 import type { Terminal } from '../../../cli/terminal';
-import { writeOut } from '../../../cli/write-file';
+import { beforeWriteOut, writeOut } from '../../../cli/write-file';
 import { sentence } from '../../../core/sentence';
 
 /** What a command line sets for a rehearsal. */
@@ -62,10 +62,13 @@ export async function rehearseAnswer({ plan, run }: Planned, options: RehearseOp
     },
   };
   if (options.schemes) return schemesAnswer(await rehearseSchemes(design, running), design);
-  const rehearsal = await rehearse(design, running);
-  const saved = options.out === null || rehearsal.measured === null ? null : options.out;
-  if (saved !== null && rehearsal.measured !== null)
-    await writeOut(saved, chromeTrace(rehearsal.measured, { title: `${design.title}, rehearsed` }), false);
+  const { rehearsal, saved } = await beforeWriteOut(options.out, 'never', async () => {
+    const done = await rehearse(design, running);
+    const file = done.measured === null ? null : options.out;
+    if (file !== null && done.measured !== null)
+      await writeOut(file, chromeTrace(done.measured, { title: `${design.title}, rehearsed` }), 'never');
+    return { rehearsal: done, saved: file };
+  });
   const isRight = rehearsal.status === 'complete' && isRightGradient(rehearsal.gradients);
   return {
     json: { version: 1, rehearsal: rehearsalJson(rehearsal), out: saved },

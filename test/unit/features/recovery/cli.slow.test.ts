@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openCommandLine, type CommandLine } from '../../cli/command-line';
 
@@ -82,5 +82,29 @@ describe('terapipe plan --without and --slow', () => {
       (await cli.run(['plan', 'run.json', '--slow', 'run.json'])).err,
       /^run\.json:1:1: This is neither a trace nor measured times; give stage5=1\.2, a trace or step times/,
     );
+  });
+
+  it('report why a file that is named for the straggler was not read, and where', async () => {
+    mkdirSync(path.join(cli.folder, 'folder'));
+    const neither = 'This is neither a trace nor measured times; give stage5=1.2, a trace or step times';
+    for (const [file, content, reason] of [
+      ['missing.json', null, '1:1: missing.json does not exist; fix the path'],
+      ['folder', null, '1:1: folder is a folder; name the config file in it'],
+      ['words.txt', 'stage 2 is slow', `1:1: ${neither}`],
+      ['empty.json', '', `1:1: ${neither}`],
+      [
+        'cut-trace.json',
+        '{"traceEvents": [{"ph": "X"',
+        '1:1: The trace ends in the middle (after 27 bytes); record the trace again, and stop the profiler before the run ends',
+      ],
+      ['cut.json', '{"stepsMs": [1, 2', '1:1: The file is not JSON; fix its brackets and commas'],
+      ['entry.json', '{"stepsMs": [2, "three"]}', '1:1: "three" is not a time; give milliseconds above 0'],
+      ['stage.json', '{"stages": [{"forwardMs": 3}]}', '1:1: A stage has no number; give "stage": 0, 1, ...'],
+      ['entry.csv', 'stage,forward_ms\n0,3\n1,fast\n', '3:1: Line 3 has "fast" for forward; give a time above 0'],
+    ] as const) {
+      if (content !== null) writeFileSync(path.join(cli.folder, file), content);
+      const { err, exitCode } = await cli.run(['plan', 'run.json', '--slow', file]);
+      assert.deepEqual([exitCode, err], [2, `${file}:${reason}\n`]);
+    }
   });
 });
