@@ -20,7 +20,7 @@ interface ExportFormat {
    * @throws ExpectedError where this plan cannot be written so.
    */
   readonly create: (plan: Plan, findings: readonly PrintedFinding[], shell: () => Promise<LauncherReader>) => Promise<ExportedFile>;
-  /** Refuses a run of which no plan can be written so, before any is made. */
+  /** Refuses a run whose plans cannot be written in this format, before any is made. */
   readonly requirePlannable?: (run: Run) => Promise<void>;
   /** Whose file it is; absent: it belongs to no launcher. */
   readonly launcher?: LauncherFormat;

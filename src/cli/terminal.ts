@@ -25,7 +25,7 @@ export interface Terminal {
   readonly profilerFile: string;
   /** The sources of the PyTorch runtime. */
   readonly torchFolder: string;
-  /** Our documents, of which findings.md explains findings; left out: they are not here. */
+  /** The folder of our documents (findings.md explains findings); left out: they are not here. */
   readonly docsFolder?: string;
   /** The reader of shell scripts. */
   readonly shell: () => Promise<LauncherReader>;

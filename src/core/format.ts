@@ -166,7 +166,7 @@ function quantity(amount: number, units: readonly Unit[], format = formatNumber)
   return { value, unit: value === notANumber ? '' : unit };
 }
 
-/** The largest unit of which there is at least one after rounding to three digits, so that 999.7 ms is 1 s. */
+/** The largest unit that gives at least 1 after rounding to three digits, so that 999.7 ms is 1 s. */
 function unitFor(amount: number, units: readonly Unit[]): Unit {
   const magnitude = Math.abs(amount);
   const isReached = ({ size, from = size }: Unit): boolean => Number((magnitude / size).toPrecision(3)) >= from / size;

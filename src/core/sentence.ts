@@ -48,7 +48,7 @@ export function joinClauses(values: readonly Value[]): Value {
   return values.length < 2 ? (values[0] ?? '') : values.reduce((a, b) => sentence`${a}; ${b}`);
 }
 
-/** Things to do of which one is enough: `use 8 stages, or fewer layers`. Of one at least. */
+/** Things to do, any one of which is enough: `use 8 stages, or fewer layers`. Of one at least. */
 export function either(remedies: readonly Sentence[]): Sentence {
   return remedies.reduce((a, b) => sentence`${a}, or ${b}`);
 }

@@ -106,7 +106,7 @@ export async function openProfiler(job: ProfilerJob, options: ProfilerOptions): 
   }
 }
 
-/** The running child, of which there is one at most, tied to the signal. */
+/** The running child, at most one, tied to the signal. */
 interface Children {
   readonly env: NodeJS.ProcessEnv;
   /** Ends the running child and starts another. */

@@ -5,7 +5,7 @@ import type { ProfilerJob, TimedPart } from '../protocol/profiler';
 export type Direction = 'forward' | 'backward';
 export type Limits = ProfilerJob['limits'];
 
-/** What of a free memory may be counted on. */
+/** The part of free memory that may be counted on. */
 export const usableShare = 0.85;
 
 /**

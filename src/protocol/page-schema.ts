@@ -33,7 +33,7 @@ export const pageCommands = [
   'terapipe.changeKeys',
 ] as const;
 
-/** What of a scenario a page asks to change. */
+/** The setting of a scenario that a page asks to change. */
 export const scenarioPart = v.picklist(['gpus', 'sequence', 'batch']);
 
 const offset = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -90,11 +90,11 @@ export const comparisonAct = v.picklist(['swap', 'again', 'cancel', 'close']);
 
 export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('ready') }),
-  // What of the page has the keyboard focus.
+  // The part of the page that has the keyboard focus.
   v.object({ type: v.literal('focus'), on: v.picklist(pageFocuses) }),
   // Open a first plan of a known model.
   v.object({ type: v.literal('startModel'), model: v.picklist(knownModels) }),
-  // `about`: what of the scenario to change, for `terapipe.changeScenario`; `what`: what to run, for `terapipe.runHere`.
+  // `about`: which setting of the scenario to change, for `terapipe.changeScenario`; `what`: what to run, for `terapipe.runHere`.
   v.object({
     type: v.literal('command'),
     command: v.picklist(pageCommands),
@@ -105,7 +105,7 @@ export const pageMessage = v.variant('type', [
   v.object({ type: v.literal('change'), change: controlChange }),
   // Make the edits of a finding's quick fix, by its English title.
   v.object({ type: v.literal('fix'), code: text(100), title: text(1000) }),
-  // Null where a run is planned only as an elastic one, of which there is a report.
+  // Null where a run is planned only as an elastic one, which has a report.
   v.object({ type: v.literal('export'), format: exportFormat, candidate: v.nullable(candidate) }),
   v.object({ type: v.literal('draw'), candidates: v.pipe(v.array(candidate), v.maxLength(candidateIds.length), v.readonly()) }),
   // Plan this layout whole and show it in the tab (`state` with `layout.opened`, then `show` the timeline); null: the config's own again.

@@ -130,8 +130,8 @@ export function emptyPage(page: PageKind, trusted: boolean): PageState {
 
 /**
  * Host to page. `update` changes a few fields of the last state, which may be large. `show` follows the first state when somebody asked for
- * one tab or candidate; a page that knows neither ignores it. `act` has the page do a command; `focus` is what of any page had the focus
- * then, as far as the host knew.
+ * one tab or candidate; a page that knows neither ignores it. `act` has the page do a command; `focus` is the part of a page that had the
+ * focus then, as far as the host knew.
  */
 export type HostMessage =
   | { readonly type: 'state'; readonly state: PageState }

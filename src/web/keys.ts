@@ -4,7 +4,7 @@ import type { ActMessage } from '../protocol/page';
 
 /**
  * Has the page do the command of a key that is pressed, as VS Code does, whatever the page does with the key: a widget that takes one stops
- * it. `focus` is what of the page has the focus.
+ * it. `focus` is the part of the page that has the focus.
  */
 export function watchKeys(focus: () => PageFocus, send: (message: ActMessage) => void): void {
   window.addEventListener('keydown', (event) => {

@@ -20,7 +20,7 @@ export interface Outcome {
   /** The step of the written file over that of the search. */
   readonly ratio: number | null;
   readonly reason: string;
-  /** The change that was written as `diff -u` has it, and what of it is not about the layout. */
+  /** The change that was written as `diff -u` has it, and the lines that are not about the layout. */
   readonly diff: string;
   readonly unacceptable: readonly string[];
 }
@@ -82,7 +82,7 @@ function expected(error: unknown): ExpectedError {
   throw error;
 }
 
-/** Prints each change and what of it is not acceptable. @returns whether all of every change is. */
+/** Prints each change and its lines that are not acceptable. @returns whether all are. */
 export function printDiffs(outcomes: readonly Outcome[]): boolean {
   const written = outcomes.filter(({ kind }) => kind === 'written');
   for (const { file, diff, unacceptable: faults } of written) {

@@ -36,7 +36,7 @@ export function writtenDiff({ before, after }: WrittenFile): string {
   return unifiedDiff(before.text, after.text, before.file, before.file);
 }
 
-/** What of a change is not about the layout, or would not pass as a change by hand; empty: nothing. */
+/** The lines of a change that are not about the layout, or would not pass as a change by hand; empty: nothing. */
 export function unacceptable({ before, after }: WrittenFile): readonly string[] {
   const names = Object.keys({ ...before.facts, ...after.facts }) as FactName[];
   const changed = names.filter((name) => !isSame(before.facts[name], after.facts[name]));
@@ -101,7 +101,7 @@ function maskedLines({ file, text, facts }: LauncherFile, changed: readonly Fact
     .filter(({ raw }) => !header.test(raw));
 }
 
-/** What of a line counts: the backslash of a shell that continues it, and the N of `N-way` in a remark, go with the settings. */
+/** The part of a line that counts: the backslash of a shell that continues it, and the N of `N-way` in a remark, go with the settings. */
 function plain(line: string): string {
   return (
     line

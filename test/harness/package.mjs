@@ -33,7 +33,7 @@ function addRuntime() {
     cpSync(path.join(modules, entry), path.join(target, entry), { recursive: true, dereference: true, filter: isCode });
 }
 
-/** What of the extension runs in Node.js, which browsers have not. */
+/** The files of the extension that run in Node.js, which browsers do not have. */
 const isForDesktop = (/** @type {string} */ name) =>
   /^dist\/([\w-]+\.js(\.LEGAL\.txt)?$|extension\/|torch\/|skills\/|node_modules\/)/.test(name) && !/^dist\/webview\.js/.test(name);
 const isForBrowser = (/** @type {string} */ name) => name.startsWith('dist/web/');

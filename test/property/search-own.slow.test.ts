@@ -15,7 +15,7 @@ import { drawnRuns, requestOfDrawn } from './random-runs';
 const runs = cases(12, 300);
 const near = 1e-9;
 
-/** A run, and what of its layout stays; whether a launcher's file gives it whole. */
+/** A run, and the sizes of its layout that stay; whether a launcher's file gives it whole. */
 const problems = fc
   .record({
     drawn: drawnRuns,

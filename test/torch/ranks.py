@@ -28,7 +28,7 @@ def write_stacks_when_asked(folder: str) -> None:
 
 def end_of(ranks: Sequence[BaseProcess], folder: str, limit_s: float = LIMIT_S) -> int:
     """
-    The exit code of the first process that ended otherwise than with 0 (-N: by signal N), else 0 when all have. None is left then.
+    The exit code of the first process that did not end with 0 (-N: by signal N), else 0 when all have. None is left then.
     `folder`: as in write_stacks_when_asked. Raises Hanging.
     """
     running, code, end = list(ranks), 0, time.monotonic() + limit_s

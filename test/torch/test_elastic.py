@@ -245,7 +245,7 @@ Failure = tuple[str, str, str]
 
 def start_ranks(world: int, arguments: list[str], failure: Failure | None = None, reason: Path | None = None) -> int:
     """
-    train.py on new processes, which are ended when one ends otherwise than with 0, as torchrun does; the exit code of the
+    train.py on new processes, which are ended when one does not end with 0, as torchrun does; the exit code of the
     first such one, -N for signal N. They are forked from a process that has imported PyTorch, and meet at a store of this one,
     as at torchrun's: a port that is free now may be taken when rank 0 gets to it. Why one failed is written to `reason`.
     """

@@ -34,6 +34,9 @@ export const dialect: Readonly<Record<string, { readonly pattern: RegExp; readon
   'is there': { pattern: /\b(?:is|are) (?:not |already |always )?there\b(?! (?:is|are)\b)/g, instead: 'is ready, exists' },
   'for good': { pattern: /\bfor good\b/g, instead: 'permanently' },
   'hangs on': { pattern: /\bhangs? on\b|\bgoes on\b/g, instead: 'depends on, continues' },
+  'what of': { pattern: /(?<!const )\b[Ww]hat of\b/g, instead: 'which part of, the settings of' },
+  'otherwise than': { pattern: /\botherwise than\b/g, instead: 'differently from, other than' },
+  'in earnest': { pattern: /\bin earnest\b/g, instead: 'really' },
   'comes to': { pattern: /\bcomes? to\b/g, instead: 'amounts to, evaluates to' },
   laid: { pattern: /\b(?:laid|lays?)\b/g, instead: 'placed' },
   'is no': {

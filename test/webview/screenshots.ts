@@ -14,7 +14,7 @@ import { openStage, type Stage } from './browser';
 import { openLook, shoot, type Shot } from './shots';
 import { approvedLooks, nameOf, surfaces, widths, type Look } from './surfaces';
 
-/** What of a dark picture README shows, from its upper left corner, and how wide; pixels. */
+/** The part of a dark picture that README shows, from its upper left corner, and how wide; pixels. */
 const readmePictures = [
   { from: 'timeline-1500', to: 'timeline', height: 1000, shownWidth: 800 },
   { from: 'layout-1500', to: 'layout', height: 890, shownWidth: 800 },

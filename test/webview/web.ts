@@ -24,7 +24,7 @@ interface Viewport {
   readonly endMs: number;
 }
 
-/** What of a browser's window is asked. */
+/** The properties of a browser's window that are read. */
 interface Styled {
   readonly document: { readonly createElement: (tag: string) => Drawn; readonly body: { readonly append: (element: Drawn) => void } };
   readonly getComputedStyle: (element: unknown) => { readonly backgroundColor: string };

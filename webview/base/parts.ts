@@ -35,7 +35,7 @@ function isShown(element: HTMLElement): boolean {
   return element.offsetHeight > 0 && element.hasChildNodes();
 }
 
-/** What of the page has the keyboard focus. Lanes are what has the attribute `data-lanes`. */
+/** The part of the page that has the keyboard focus. Lanes are what has the attribute `data-lanes`. */
 export function focusNow(): PageFocus {
   if (!document.hasFocus()) return 'none';
   const active = document.activeElement;
@@ -43,7 +43,7 @@ export function focusNow(): PageFocus {
   return isLanes(active) ? 'lanes' : 'other';
 }
 
-/** Reports, now and whenever it changes, what of the page has the focus; and keeps keys that walk the lanes from scrolling the page. */
+/** Reports, now and at each change, which part of the page has the focus; keeps keys that walk the lanes from scrolling the page. */
 export function watchFocus(report: (on: PageFocus) => void): void {
   let lastFocus: PageFocus = 'none';
   const look = (): void => {

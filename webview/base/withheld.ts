@@ -10,7 +10,7 @@ export function isWithheld({ withheld = [] }: PageState, id: CandidateId): boole
   return withheld.some((one) => one.id === id);
 }
 
-/** Candidates of which a page that draws all of them fetches the timelines: those of a plan with few operations, in its order. */
+/** Candidates whose timelines a page that draws all of them fetches: those of a plan with few operations, in its order. */
 export function affordableCandidates({ withheld = [] }: PageState, { candidates }: Plan): readonly CandidateId[] {
   let left = affordableOperations;
   return candidates.flatMap(({ id, timeline }) => {

@@ -50,7 +50,7 @@ export function exportItems(store: Store, announce: (message: string) => void, o
   ];
 }
 
-/** What of the tab on screen can be taken away: a picture of it, and its tables. */
+/** What can be exported of the tab on screen: a picture of it, and its tables. */
 function shownItems(store: Store, announce: (message: string) => void): readonly MenuItem[] {
   const { host } = store;
   const shown = (): HTMLElement | null => {

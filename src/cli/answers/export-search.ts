@@ -117,7 +117,7 @@ export async function bestFile(
   return { result, written: null, tried };
 }
 
-/** A run of which no file names a runtime, as the launcher of a new file runs it; others as they are. */
+/** A run without a named runtime, as the launcher of a new file runs it; others as they are. */
 function runFor(run: Run, to: string | null): Run {
   const sliced = findSliceRuntime(to ?? '');
   if (sliced !== undefined) {

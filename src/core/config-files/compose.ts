@@ -10,7 +10,7 @@ import { sentence } from '../sentence';
 /** A chain of files may be this long, and a run may have this many. */
 const mostLayers = 100;
 
-/** What a config is composed of, weakest first, the opened file last; and what of it is missing. */
+/** What a config is composed of, weakest first, the opened file last; and the files that are missing. */
 interface Layers {
   readonly layers: readonly Layer[];
   readonly missing: readonly Base[];

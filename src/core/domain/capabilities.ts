@@ -4,7 +4,7 @@ import { sentence, type Sentence } from '../sentence';
 /** What sets a choice of a launcher's run: its file; its script, command line or another of its files; nothing, as it cannot run it. */
 export type SetBy = 'file' | 'elsewhere' | 'nobody';
 
-/** Sizes of a run of which a launcher refuses some together. */
+/** Sizes of a run; a launcher refuses some combinations. */
 export type RefusedSize = 'tensor' | 'pipeline' | 'context' | 'expert' | 'virtualStages' | 'zeroStage';
 export type RefusedSizes = Readonly<Partial<Record<RefusedSize, number>>>;
 

@@ -11,7 +11,7 @@ export const sizeKeys = [
   'microBatch',
 ] as const;
 
-/** What of a layout may be chosen. */
+/** The parts of a layout that may be chosen. */
 export const searchKeys = [
   ...sizeKeys,
   'recompute',

@@ -107,7 +107,7 @@ export interface Experts {
   readonly sharedFfn?: number;
   /** The shared ones are weighed by a gate of one column (Qwen2-MoE). */
   readonly sharedGate?: boolean;
-  /** Experts lie in this many groups, of which a token visits those of this many (DeepSeek-V3); absent: any. */
+  /** Experts are in this many groups, and a token visits experts of this many groups (DeepSeek-V3); absent: any. */
   readonly groups?: { readonly count: number; readonly active: number };
   /** The router adds a bias to its scores (gpt-oss). */
   readonly routerBias?: boolean;

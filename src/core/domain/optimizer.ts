@@ -148,7 +148,7 @@ export function traitsOfOptimizer(optimizer: Optimizer): OptimizerTraits {
 /** Rank of projections where no file gives one (GaLore and APOLLO in transformers). */
 export const usualRank = 128;
 
-/** What of training decides the optimizer's bytes. */
+/** The settings of training that decide the optimizer's bytes. */
 interface Optimized {
   readonly optimizer: Optimizer;
   readonly precision: string;

@@ -9,7 +9,7 @@ export type RecomputeModule = (typeof recomputeModules)[number];
 export const recomputeModes = ['none', 'selective', 'full', 'op', 'every'] as const;
 type RecomputeMode = (typeof recomputeModes)[number];
 
-/** What of a layer is computed again in backward instead of kept. */
+/** Which parts of a layer are computed again in backward instead of kept. */
 export interface Recompute {
   readonly recompute: RecomputeMode;
   /**

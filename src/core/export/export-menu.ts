@@ -5,7 +5,7 @@ import type { ConfigFormat } from '../run/config-format';
 import { launcherFormats, launchers } from '../launchers/registry';
 
 /**
- * Launchers of which new files are written, as they are offered: the most common first, which come last in the registry. `edits` are the
+ * Launchers for which new files are written, as they are offered: the most common first, which come last in the registry. `edits` are the
  * formats whose files are edited instead.
  */
 export const newFileLaunchers = launcherFormats.toReversed().flatMap((format) => {

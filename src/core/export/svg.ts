@@ -50,7 +50,7 @@ export function timelineSvg(timeline: Timeline, options: SvgOptions): string {
   return [...timelineSvgPieces(timeline, options)].join('');
 }
 
-/** The same in pieces, a row of the picture each, of which only one is in memory at a time. */
+/** The same in pieces, one row of the picture each; only one piece is in memory at a time. */
 export function* timelineSvgPieces(
   timeline: Timeline,
   {

@@ -5,7 +5,7 @@ import { familyOfModel } from './families';
 import { toModelSpec } from '../run/written-model';
 import { maximum, minimum } from '../numbers';
 
-/** What of a run decides how many parameters its model has. */
+/** The settings of a run that decide how many parameters its model has. */
 type Counted = Pick<Run, 'model' | 'traits'> & { readonly [K in 'unplanned' | 'encoder']?: Run[K] | undefined };
 
 /**

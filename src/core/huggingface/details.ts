@@ -19,14 +19,14 @@ import { located, type Members, type Source } from './members';
 
 type LocatedDetails = { readonly [K in keyof ModelDetails]?: Located<NonNullable<ModelDetails[K]>> | undefined };
 
-/** What of a model, in addition to its config, decides what its details are. */
+/** Facts of a model, in addition to its config, that decide its details. */
 interface ModelContext {
   readonly model: LocatedFields<WrittenModel>;
   /** Latent attention, whose scale follows from its sizes and its rotary positions. */
   readonly isLatent: boolean;
   /** Tokens visit only some groups of experts. */
   readonly isGrouped: boolean;
-  /** Of layers some of which have windows, those that have none. */
+  /** Layers without a window, in a model where some layers have one. */
   readonly wholeLayers: readonly number[];
 }
 
@@ -95,7 +95,7 @@ const branchKeys =
     ' ',
   );
 
-/** Numbers, and the entries of lists, of which each is 1 where it is not set; undefined where all are. */
+/** Numbers and entries of lists, 1 where one is not set; undefined where all are 1. */
 function factors(source: Source, configClass: string, keys: readonly string[]): Located<readonly number[]> | undefined {
   const { document, members, family } = source;
   const first = keys.map((key) => members.get(key)).find((member) => member !== undefined);

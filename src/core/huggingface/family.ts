@@ -111,7 +111,7 @@ export interface Family {
   readonly traits?: ModelTraits;
   /** What every model of the family learns beyond the norms and biases that all families share. */
   readonly small?: (sizes: FamilySizes) => SmallParameters;
-  /** What planning counts otherwise than the model has it. */
+  /** What planning counts differently from the model. */
   readonly approximated?: Sentence;
   /** Why models of the family are not planned. */
   readonly unplanned?: Sentence;

@@ -32,7 +32,7 @@ const deepseekV2: Details = { norm_topk_prob: false, aux_loss_alpha: 0.001, seq_
 const ling: Details = { n_group: 8, topk_group: 4, norm_topk_prob: true, routed_scaling_factor: 2.5 };
 
 /**
- * By the plain name of a model, what its config.json sets otherwise than its class; the first that applies. Source: the config.json of each
+ * By the plain name of a model, where its config.json differs from its class; the first that applies. Source: the config.json of each
  * on Hugging Face's hub.
  */
 const details: readonly (readonly [names: RegExp, details: Details])[] = [
@@ -62,7 +62,7 @@ const details: readonly (readonly [names: RegExp, details: Details])[] = [
   [/^c4ai-command-r7b-/, { logit_scale: 0.25 }],
 ];
 
-/** What the config.json of a model sets otherwise than its class, by its plain name, apart from positions and sizes; null: nothing. */
+/** Where the config.json of a model differs from its class, by its plain name, apart from positions and sizes; null: nothing. */
 export function hubDetails(name: string): Details | null {
   return details.find(([names]) => names.test(name))?.[1] ?? null;
 }

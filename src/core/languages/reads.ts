@@ -9,7 +9,7 @@ export type FlagOutcome<T> = { readonly value: T } | { readonly expects: Value }
 export interface FlagRead<T> {
   readonly words: 'none' | 'one' | 'many';
   readonly of: (words: readonly string[]) => FlagOutcome<T>;
-  /** A path, of which the end is enough. */
+  /** A path; its last name is enough. */
   readonly isPath?: true;
   /** The word that is written for a value, undefined for a setting that is removed; absent: the value itself. */
   readonly writes?: (value: SettingValue) => SettingValue;
@@ -187,7 +187,7 @@ function areCounts(words: readonly string[]): boolean {
   return words.every((written) => /^\d{1,6}$/.test(written));
 }
 
-/** A count of which only matters whether there is one. */
+/** Whether a count is more than 0. */
 export const any: FlagRead<boolean> = {
   words: 'one',
   of: (words) => {

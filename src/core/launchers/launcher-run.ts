@@ -268,7 +268,7 @@ function offloadedLayers(
   return cpuCheckpointing?.value === true && isKept ? from(cpuCheckpointing, layers) : undefined;
 }
 
-/** Frameworks that keep and shard otherwise than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of it. */
+/** Frameworks that keep and shard other things than Megatron-LM, whose scripts run Megatron-DeepSpeed where they have settings of it. */
 function runtimeOfLauncher(launcher: LauncherFile): LocatedPartial<TrainingSpec> {
   const { runtime } = programTraits(launcher);
   if (runtime !== 'megatron') return { runtime: byDefault(runtime, sentence`the framework of this file`) };

@@ -4,7 +4,7 @@ import type { WrittenModel } from '../run/written-model';
 import { sentence } from '../sentence';
 
 /**
- * A model of which a launcher replaces sizes. Those that its config leaves to its class follow: as many key/value heads as heads, heads of
+ * A model whose sizes a launcher replaces. Those that its config leaves to its class follow: as many key/value heads as heads, heads of
  * the hidden size over their number, and feed-forward blocks of 4 times the hidden size, where the class has them so.
  */
 export function replaceSizes(model: LocatedFields<WrittenModel>, given: LocatedPartial<WrittenModel>): LocatedFields<WrittenModel> {

@@ -4,7 +4,7 @@ interface Costed {
   readonly peakBytes: number;
 }
 
-/** Points of which none is both slower and larger than another, by ascending time. */
+/** The Pareto front: points that no other beats in both time and size, by ascending time. */
 interface ParetoFront<T extends Costed> {
   readonly entries: () => readonly T[];
   /** Takes a point in unless an earlier one is as fast and as small, and drops those that are not better than it. */

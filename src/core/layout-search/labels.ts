@@ -157,7 +157,7 @@ export function keptFreeText({ keptFree, best }: Pick<SearchResult, 'keptFree' |
   }
 }
 
-/** Why a layout lost: how much slower it is, and what of its step is longer and shorter than the best's. */
+/** Why a layout lost: how much slower it is, and which parts of its step are longer and shorter than the best's. */
 export function whyLost(plan: FoundPlan, best: FoundPlan): Sentence {
   const differences = stepParts
     .map((part) => ({ part, ms: plan.parts[part] - best.parts[part] }))

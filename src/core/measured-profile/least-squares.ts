@@ -44,7 +44,7 @@ export function leastSquares(rows: readonly (readonly number[])[], targets: read
 }
 
 /**
- * What of `column` lies outside the span of `basis`, and its shares in it. Twice, because once loses digits (Kahan and Parlett's "twice is
+ * The part of `column` outside the span of `basis`, and its shares in it. Twice, because once loses digits (Kahan and Parlett's "twice is
  * enough").
  */
 function orthogonal(column: readonly number[], basis: readonly (readonly number[])[]): { rest: readonly number[]; shares: number[] } {

@@ -36,7 +36,7 @@ export interface LiveParts extends LiveCurve {
   readonly parts: Readonly<Record<LivingPart, Float64Array>>;
 }
 
-/** What of `alive` and of what an operation works with is which part of memory, bytes. */
+/** Memory by part, bytes: of `alive`, and of what an operation works with. */
 export function livingBytes(alive: AliveBytes, working: number): Readonly<Record<LivingPart, number>> {
   // what is freed again bit by bit may end a rounding error below nothing
   return {
@@ -197,7 +197,7 @@ function copiedByRow({ copies }: Schedule, stage: number, size: (chunk: number, 
 
 const nothingCopied: CopiedActivations = { lent: 0, change: () => 0 };
 
-/** Gradients of the keys and values of all slices of a sequence, of which unit `last` is the last, slice `slice`. */
+/** Gradients of the keys and values of all slices of a sequence; unit `last` is its last, slice `slice`. */
 function sequenceGradients({ alike, unitKinds }: ChunkMemory, last: number, slice: number): number {
   let bytes = 0;
   for (let index = last - slice; index <= last; index++) bytes += alike[unitKinds[index] ?? 0]?.keyValueGradients ?? 0;

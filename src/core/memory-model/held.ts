@@ -130,7 +130,7 @@ function stageKinds(model: MemoryInputs['model'], stage: StageContents): LayerKi
   return layerGroups(model, stage).flatMap(({ kind, layers }) => (layers > 0 ? [kind] : []));
 }
 
-/** What of a rank's parameters has gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
+/** The parameters of a rank that have gradients and optimizer states: all, or the adapters and copies of what is saved whole. */
 export function trainedParameters(inputs: MemoryInputs, stage: StageContents): RankParameters {
   const { model, training, layout } = inputs;
   const { adapter } = training;

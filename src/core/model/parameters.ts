@@ -203,7 +203,7 @@ export function expertReplicas(division: LayerDivision & { readonly data: number
   return Math.max(1, (tensor * data * context) / expert / expertTensorSize(division));
 }
 
-/** Ranks that share out what of the same parameters is sharded: all that hold them, or those of one group of HSDP. */
+/** Ranks over which the same parameters are sharded: all that hold them, or those of one group of HSDP. */
 export function shardRanks(ranks: number, { dataReplicate = 1 }: Pick<TrainingSpec, 'dataReplicate'>): number {
   return Math.max(1, ranks / dataReplicate);
 }

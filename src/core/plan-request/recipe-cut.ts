@@ -28,7 +28,7 @@ function alike(chunks: number, layers: number): number[] {
 
 type CutRun = Omit<RecipeSettings, 'layout'> & { readonly layout: LocatedPartial<Layout> };
 
-/** What of a model decides it: its layers, and whether it has experts and latent attention. */
+/** The facts of a model that decide it: its layers, and whether it has experts and latent attention. */
 interface CutModel extends Pick<ModelSpec, 'layers' | 'latent'> {
   readonly experts: object | number | null;
 }

@@ -76,7 +76,7 @@ export interface ScenarioChange {
   readonly reason: Sentence | null;
 }
 
-/** What of a scenario a plan made with it has not kept, in the order of `scenarioNames`. */
+/** The settings of a scenario that a plan made with it has not kept, in the order of `scenarioNames`. */
 export function scenarioChanges(before: Scenario, request: PlanRequest): readonly ScenarioChange[] {
   const [from, to] = [scenarioValues(before), scenarioValues(planScenario(request))];
   return scenarioKeys

@@ -10,7 +10,7 @@ import type { ViewFacts } from './view';
 export type TextOf = (file: string) => string | undefined;
 
 /**
- * The quick fixes for changes that can be made in the files, best first. A change of which any part cannot be written is left out whole,
+ * The quick fixes for changes that can be made in the files, best first. A change that cannot be written completely is left out,
  * and so is one that removes the last setting: nothing would be left to recognise the launcher by.
  */
 export function fixesFor(facts: ViewFacts, changes: readonly Change[], textByFile: TextOf): Fix[] {

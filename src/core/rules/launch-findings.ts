@@ -57,7 +57,7 @@ export function launchFindings(written: LauncherFile, model: Facts = {}): Findin
   const textByFile: TextOf = (name) => (name === file.file ? file.text : undefined);
   if (!isLauncher(file.format) || (file.purpose ?? 'training') !== 'training') return [];
   const ofFile = viewOfLauncher(file);
-  // a recipe in Python may cut the layers of a model that it brings otherwise than evenly
+  // a recipe in Python may cut the layers of a model that it brings unevenly
   const isCutElsewhere = launcherTraits(file.format).leavesOpen && written.facts.layers === undefined;
   const view = isCutElsewhere ? { ...ofFile, mayBeUneven: true } : ofFile;
   const held = file.adapters === undefined ? rules : rules.filter(({ ofAllWeights }) => ofAllWeights !== true);

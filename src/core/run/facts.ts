@@ -83,7 +83,7 @@ export interface LauncherFile {
   readonly isPart?: true;
   /** `${NAME}` placeholders of a template that stand for values; a template is not an error. */
   readonly placeholders: readonly string[];
-  /** Of a shell script, where `$1` may not be its own argument: its functions, and what of it is not understood. */
+  /** Of a shell script, where `$1` may not be its own argument: its functions, and the parts that are not understood. */
   readonly otherArguments?: readonly TextRange[];
 }
 

@@ -44,7 +44,7 @@ interface Series {
   readonly slowestMs: number;
 }
 
-/** Latency of a whole batch of which every sequence is cut alike in this many slices, ms. */
+/** Latency of a whole batch, every sequence cut alike into this many slices, ms. */
 export type BatchLatency = (series: Series, slices: number) => number;
 
 /** First lengths tried for slices of equal time, when there are more units. */

@@ -22,7 +22,7 @@ export interface Lines {
   readonly units: number;
   /** From the start of the sequence to its end, with no unit between. */
   readonly segments: readonly Segment[];
-  /** Where the last unit is broken: the slice from each unit to the end, ms, of which the segments know nothing. */
+  /** Where the last unit is broken: the slice from each unit to the end, ms, which the segments do not contain. */
   readonly ends: Float64Array | null;
   /** Under any one limit, a later start never reaches less far, and its longest slice is never longer. */
   readonly steady: boolean;

@@ -106,7 +106,7 @@ function bestCut(
   return { ends: better.ends ?? ends, boundMs: better.complete ? Infinity : boundMs, evaluations, labels: better.labels };
 }
 
-/** The same slices, of which each counts as the slowest by what all chunks take for it together. */
+/** The same slices, with the time of all chunks together as the peak. */
 function summedPeaks(joint: SliceRows): SliceRows {
   return {
     ...joint,

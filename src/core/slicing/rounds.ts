@@ -39,7 +39,7 @@ export function solveRounds(problem: RoundsProblem, signal: CancelSignal | undef
   return composeRounds(Array.from({ length: problem.sequences }, (_, index) => bestRound(problem, index + 1, signal)));
 }
 
-/** The cheapest composition of a batch of rounds, of which entry i has i + 1 sequences; the last entry is the whole batch. */
+/** The cheapest composition of a batch from rounds: entry i has i + 1 sequences; the last entry is the whole batch. */
 export function composeRounds(found: readonly Round[]): RoundsResult {
   const sequences = found.length;
   const best = new Float64Array(sequences + 1).fill(Infinity);

@@ -51,7 +51,7 @@ interface Interval {
 export const roundingSlack = 1e-12;
 /** Evaluations spent halving intervals, to find good plans, before intervals are cleared from the top. */
 const halvingEvaluations = 30;
-/** An interval of which a bound clears at least this share from the top is solved there. */
+/** An interval is solved where a bound clears at least this share of it from the top. */
 const peelShare = 0.25;
 /** Slices in the window up to which their distinct times are sorted; thresholds are halved by value till then. */
 const sortedSlices = 2 ** 11;

@@ -112,7 +112,7 @@ export function solveSlicing(given: SlicingProblem, { signal, onProgress, onIncu
   };
 }
 
-/** Chunks of 1, 2, ... sequences, of which those of one are known; of the others slices that take at most `withinMs`. */
+/** Chunks of 1, 2, ... sequences: those of one are known; the others are slices that take at most `withinMs`. */
 function rowsByChunkSize(
   problem: SlicingProblem,
   single: SliceRows,

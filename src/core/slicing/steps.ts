@@ -26,7 +26,7 @@ interface Bracket {
   readonly spareMs: number;
 }
 
-/** Solves thresholds over kinds of chunks, of which null ones are not used. */
+/** Solves thresholds over kinds of chunks; null ones are not used. */
 export interface StepSolver {
   kinds: (SliceRows | null)[];
   /** The step at a threshold by what needs no program. */
@@ -72,7 +72,7 @@ export function stepSolver(all: readonly SliceRows[], sequences: number, signal:
         else if (solved[kind] === true) cuts[kind] = below?.cuts[kind] ?? noCut;
         else cuts[kind] = raised(cuts[kind] ?? noCut, lowerBounds[kind]?.(limitMs));
       });
-      // What a plan within the spare time can hold: nothing of kinds of which each cut is too dear for it.
+      // What a plan within the spare time can hold: no kind whose cuts are all too expensive for it.
       const usable = [...cuts];
       const tried = new Set<number>();
       const solveKind = (rows: SliceRows, kind: number, suffixMs: number): void => {

@@ -18,7 +18,7 @@ function sliceTimeCount(problem: Pick<SlicingProblem, 'batch' | 'tokens' | 'unit
 const below = 1e-14;
 
 /**
- * Slices of chunks of `sequences` sequences of a cost of which nothing is known: every time is asked for once and kept, where there are not
+ * Slices of chunks of `sequences` sequences for a cost with no known form: every time is asked for once and kept, where there are not
  * too many.
  * @param withinMs slices that take longer are left out, where the cost grows.
  * @throws RangeError when a time is negative or NaN (a bug of the cost function), CancelledError.

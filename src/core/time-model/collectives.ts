@@ -62,7 +62,7 @@ export function ringLatencySeconds(ranks: number, nodes: number): number {
   return 1e-6 * ((ranks - nodes) * ringStepUs.inside + (nodes - 1) * ringStepUs.between);
 }
 
-/** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, of which it is one of the two phases. */
+/** Seconds of an all-gather or a reduce-scatter whose full tensor has `bytes`: half an all-reduce, since it is one of its two phases. */
 export function gatherSeconds(bytes: number, ranks: number, cluster: Pick<ClusterSpec, 'links' | 'gpusPerNode'>): number {
   return allReduceSeconds(bytes, ranks, cluster) / 2;
 }

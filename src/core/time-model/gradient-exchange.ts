@@ -22,7 +22,7 @@ import type { CostInputs } from './rates';
 import { shardsEachPass } from './sharding';
 import { maximum } from '../numbers';
 
-/** Layers of a stage, and of which kinds; absent: as those of the whole model on average. */
+/** Layers of a stage by kind; absent: as those of the whole model on average. */
 export interface StageLayers {
   readonly layers: number;
   readonly groups?: readonly LayerGroup[];

@@ -1,7 +1,7 @@
 import type { PlanRequest } from '../domain/request';
 import { maximum } from '../numbers';
 
-/** What of a request decides how fast its machine is. */
+/** The settings of a request that decide how fast its machine is. */
 export type Machine = Pick<PlanRequest, 'cluster' | 'constants'>;
 
 /** A constant of the machine that measured steps correct (docs/model/time.md, Calibration). */

@@ -88,7 +88,7 @@ interface Unmeasured {
   readonly reason: Sentence;
 }
 
-/** What of a run is not measured, each with the least half width that it asks for. */
+/** Kinds of runs that are not measured, each with the least half width of its range. */
 function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasured[] {
   const { model, training, layout } = inputs;
   const { adapter } = training;

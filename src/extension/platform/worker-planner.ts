@@ -1,7 +1,7 @@
 import { shareCancelFlag } from '../../host/planner/cancel-flag';
 import type { PlannerProcess, ProcessOptions } from '../../host/planner/process';
 
-/** What of a browser's workers is used; this code is checked without the DOM. */
+/** The part of a browser's workers that is used; this code is checked without the DOM. */
 interface BrowserWorker {
   postMessage: (message: unknown) => void;
   terminate: () => void;

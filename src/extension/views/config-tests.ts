@@ -93,7 +93,7 @@ function toItem(controller: vscode.TestController, file: string): vscode.TestIte
   return item;
 }
 
-/** The configs of a request, those too of which it asks for one test. */
+/** The configs of a request, including those with a single requested test. */
 function askedConfigs({ items }: vscode.TestController, { include, exclude }: vscode.TestRunRequest): readonly vscode.TestItem[] {
   const configs = new Map<string, vscode.TestItem>();
   const add = (item: vscode.TestItem): void => void configs.set((item.parent ?? item).id, item.parent ?? item);

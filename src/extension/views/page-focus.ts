@@ -7,7 +7,7 @@ export interface FocusedPage {
   readonly send: (message: ActMessage) => void;
 }
 
-/** Which page has the keyboard focus, and what of it. */
+/** Which page has the keyboard focus, and which part of it. */
 export interface PageFocusKeeper {
   /** A page reports which part has the focus. */
   readonly note: (page: FocusedPage, on: PageFocus) => void;

@@ -3,7 +3,7 @@ import type { PageError } from '../../protocol/page-error';
 
 declare module '../../protocol/page' {
   interface TabParts {
-    /** Null for what is launched to train and of which no prompt was planned: the page then has no Prefill tab. */
+    /** Null for training runs without a planned prompt: the page then has no Prefill tab. */
     readonly prefill?: PrefillState | null;
   }
 }

@@ -15,7 +15,7 @@ const memory = 'terapipe.scenarios';
 /** Configs whose choices a workspace remembers, the last ones. */
 const mostRemembered = 200;
 
-/** What of a scenario a person chooses in the editor, where no file sets it. */
+/** The settings of a scenario that a person chooses in the editor, where no file sets it. */
 const chosenKeys = ['cluster.nodes', 'cluster.gpusPerNode', 'training.sequenceLength', 'training.globalBatch'] as const;
 export type ChosenKey = (typeof chosenKeys)[number] & ScenarioKey;
 type ChosenValues = Readonly<Partial<Record<ChosenKey, number>>>;

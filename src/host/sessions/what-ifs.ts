@@ -14,7 +14,7 @@ export interface WhatIf {
   readonly error: ExpectedError | null;
 }
 
-/** What of one config is tried before it is written. */
+/** The settings of one config that are tried before they are written. */
 export interface WhatIfs {
   readonly state: (file: string) => WhatIf | null;
   /** Plans a config with other sizes, in place of those tried before; with none forgets them. Resolves when it has ended. */

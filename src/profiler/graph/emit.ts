@@ -32,8 +32,8 @@ export interface Emit {
   /** Whether `save` does anything. */
   readonly saves: boolean;
   /**
-   * What of a backward pass is written: all; `input`: gradients of inputs, biases and gains, and as results `w.NAME` what the products of
-   * weight gradients still need; `weight`: those products, from that.
+   * Which part of a backward pass is written: all; `input`: gradients of inputs, biases and gains, and as results `w.NAME` what the
+   * products of weight gradients still need; `weight`: those products, from that.
    */
   readonly backward: 'whole' | 'input' | 'weight';
   /** Only when a whole step is rehearsed; null when a pass is timed or checked by itself. */

@@ -28,7 +28,7 @@ export interface Sources {
   parameter(name: string, dims: readonly number[], type: Precision): Value;
   /** A tensor of the slice. */
   tensor(name: string, dims: Dims, type: Precision): Value;
-  /** A tensor [rows, width] of which the device only makes one row, read again for each. */
+  /** A tensor [rows, width]; the device makes only one row and reads it again for each. */
   rowsFromOne(name: string, width: number, type: Precision): Value;
   /** Integers of [0, below), one for each row: int64 [rows]; some are equal. */
   indices(name: string, below: number | 'rows'): Value;

@@ -114,7 +114,7 @@ function projectedWidth(view: GraphView, value: string, producers: ReadonlyMap<N
   return input === undefined ? null : projectedWidth(view, input, producers, depth + 1);
 }
 
-/** A shape as far as it is constant: itself, or joined from pieces of which some are computed (null). */
+/** A shape as far as it is constant: itself, or joined from pieces, some of them computed (null). */
 function integersBehind(view: GraphView, value: string, depth = 0): readonly (number | null)[] | null {
   const constant = view.tensors.get(value)?.integers;
   if (constant !== undefined && constant !== null) return constant;

@@ -131,7 +131,7 @@ describe('terapipe export --to torchrun', () => {
   });
 });
 
-/** What of elastic.json is looked at. */
+/** The parts of elastic.json that are looked at. */
 interface ElasticFile {
   readonly kind: string;
   readonly model: Readonly<Record<'vocab' | 'patchWidth' | 'maxPositions', number>>;

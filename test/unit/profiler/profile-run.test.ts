@@ -11,7 +11,7 @@ import { requestWith } from '../core/measured-profile/profiles';
 type Options = Parameters<typeof profileRequest>[1];
 type Precision = ReturnType<typeof requestWith>['training']['precision'];
 
-/** What a profile of a config does without a child: whatever is refused otherwise than `profiler-missing` started nothing. */
+/** What a profile of a config does without a child: whatever is refused with another code than `profiler-missing` started nothing. */
 async function attempt(
   precision: Precision,
   changes: Partial<Options>,

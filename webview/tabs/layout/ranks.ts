@@ -25,7 +25,7 @@ interface Placed {
   readonly ofNodes: ReturnType<typeof nodeLoads>;
 }
 
-/** Which GPU of which node holds what: the groups of each kind of parallelism over the cluster, and how much their links carry. */
+/** What each GPU of each node holds: the groups of each kind of parallelism over the cluster, and how much their links carry. */
 export function makeRankView(store: Store): { readonly element: HTMLElement; readonly update: () => void } {
   let placed: Placed | null = null;
   let shown: { kind: RankGroup; rank: number } = { kind: 'tensor', rank: 0 };

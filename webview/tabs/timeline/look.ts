@@ -52,7 +52,7 @@ export function chunksOnStages({ stageOfChunk, stages }: Timeline): Int32Array {
   });
 }
 
-/** What of the end of the step the look hides. */
+/** The end of the step that the look hides. */
 export function hiddenTail({ hiddenKinds }: TimelineLook): ReadonlySet<TailPart['kind']> {
   const exchange = hiddenKinds.includes('gradientExchange');
   return new Set([

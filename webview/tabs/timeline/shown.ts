@@ -28,7 +28,7 @@ export interface TimelineSide {
 export interface ShownTimeline extends TimelineSide {
   /** That of the candidate that it is compared with, in which nothing is selected. */
   readonly compared: TimelineSide;
-  /** What of the end of the step the look hides. */
+  /** The end of the step that the look hides. */
   readonly hiddenTail: () => ReadonlySet<TailPart['kind']>;
   /** Of the whole step, the longer of the two. */
   readonly durationMs: () => number;

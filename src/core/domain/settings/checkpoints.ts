@@ -2,7 +2,7 @@ import { sentence } from '../../sentence';
 import { flag, text } from './rules';
 import type { SettingTable } from './setting';
 
-/** Which checkpoint a run loads, and what of it: decides whether another layout can load it. */
+/** Which checkpoint a run loads, and which parts of it: decides whether another layout can load it. */
 export const checkpoints = {
   loadCheckpoint: {
     read: flag,

@@ -123,7 +123,7 @@ export function requireEdited(
 
 /**
  * As `editLauncher`, without checking the result.
- * @param asked what of the plan is written; left out: all of it.
+ * @param asked the settings of the plan that are written; left out: all.
  */
 export function writtenInto(plan: LaunchSettings, editable: EditableFile, asked: SettingFilter = () => true): EditedLauncher {
   const { launcher, read, editor } = editable;

@@ -34,7 +34,7 @@ export function refused(runtime: string, what: Value, remedy: Sentence): Expecte
   return new ExpectedError('export-slices', sentence`${runtime} does not run this plan: ${what}`, remedy);
 }
 
-/** Whether a plan breaks a condition, what of it does, and what to do; left out: to plan without it. */
+/** Whether a plan breaks a condition, by which setting, and what to do; left out: to plan without it. */
 export type Refusal = readonly [isBroken: boolean, what: Sentence, remedy?: Sentence];
 
 /** Refuses a plan for the first condition that it breaks. @throws ExpectedError `export-slices`. */
@@ -243,7 +243,7 @@ function computedWidth(hidden: number): number {
 /** Limits on the model, which no plan changes. */
 const modelLimits = ['experts', 'latent', 'tied', 'gated-width'] as const satisfies readonly SliceLimit[];
 
-/** Refuses a run of which a runtime runs no plan, before any is made or searched for. @throws ExpectedError `export-slices`. */
+/** Refuses a run that the runtime cannot run, before a plan is made or searched for. @throws ExpectedError `export-slices`. */
 export function requirePlannable(run: Run, { name, limits, lines }: SliceRuntime): void {
   const model = toTrainedModel(run);
   const refusalBy = modelRefusals(model);

@@ -8,7 +8,7 @@ export interface WrittenSlices {
   readonly text: string;
   /** What the runtime knows the file by, or what a new one may be called. */
   readonly fileName: string;
-  /** What of the plan the file does not have, or what was replaced. */
+  /** Settings of the plan that the file does not have, or what was replaced. */
   readonly gaps: readonly Remark[];
   /** What the file will run, predicted: its chosen candidate is not the plan's own where the runtime cannot run that. */
   readonly runs: Plan;
@@ -25,7 +25,7 @@ export interface SliceExport {
   readonly hardware: string | null;
   /** VS Code's id of the language that it is in. */
   readonly language: string;
-  /** Refuses a run of which no plan can be written, before any is made; left out: what is written depends on the plan. */
+  /** Refuses a run whose plans cannot be written, before any is made; left out: what is written depends on the plan. */
   readonly requirePlannable?: (run: Run) => Promise<void>;
   /**
    * The plan's chosen candidate where the runtime can run it, else the best that it can, of the same layout.

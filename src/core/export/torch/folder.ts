@@ -10,7 +10,7 @@ import type { TorchPlan } from './schema';
 export interface WrittenRun {
   /** Texts of its other files, by name. */
   readonly files: ReadonlyMap<string, string>;
-  /** What it trains otherwise than planned. */
+  /** What it trains differently from the plan. */
   readonly gaps: readonly Remark[];
 }
 

@@ -26,8 +26,8 @@ interface OptimizedRun extends Pick<Plan, 'source'> {
 }
 
 /**
- * What the planned run's file sets of the optimizer, in the names of any launcher, and otherwise usual values; with what of it the runtime
- * does not have.
+ * What the planned run's file sets of the optimizer, in the names of any launcher, and otherwise usual values; with the settings that the
+ * runtime does not have.
  */
 export function optimizerSettings({ source, request }: OptimizedRun): { readonly settings: Settings; readonly gaps: readonly Remark[] } {
   const settings = source?.settings ?? null;

@@ -18,7 +18,7 @@ import { optimizerSettings } from './optimizer-settings';
 import { requireTrainable } from './refusals';
 import { torchPlanSchema, type TorchPlan } from './schema';
 
-/** A plan for the PyTorch runtime, and what it runs otherwise than planned. */
+/** A plan for the PyTorch runtime, and what it runs differently from the plan. */
 interface TorchExport {
   readonly plan: TorchPlan;
   readonly gaps: readonly Remark[];
@@ -118,7 +118,7 @@ function predictedTimes({ iterationMs, memory }: Candidate, timeline: Timeline):
   };
 }
 
-/** What of the step the runtime runs in another way than it was predicted. */
+/** Parts of the step that the runtime runs differently from the prediction. */
 function scheduleGaps({ model, training, layout }: PlanRequest, { schedule, memory }: Candidate): readonly Remark[] {
   const { exchangesAttention, copies } = scheduleOn(schedule, layout);
   const { routerAuxLoss = 0, routerZLoss = 0, routerExpertBias = false, attentionDropoutShare = 0 } = model.details ?? {};

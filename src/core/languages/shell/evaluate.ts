@@ -193,7 +193,7 @@ function runList(state: State, node: ShellNode): void {
 }
 
 /**
- * Follows branches of which one at most is taken, nobody knows which. What was set before them stays (`exhaustive`: unless every branch
+ * Follows branches, at most one of which is taken; which one is unknown. What was set before them stays (`exhaustive`: unless every branch
  * sets it);
  * what only they set is taken from the first that does. Either way it is marked with the condition.
  */

@@ -3,7 +3,7 @@ import type { Variable } from './expand';
 import type { ShellParser } from './parser';
 import type { Element, Part, Value } from './words';
 
-/** One of several branches of a statement, of which one at most is taken. */
+/** One of several branches of a statement, at most one of which is taken. */
 export interface Branch {
   /** Where the statement starts. */
   readonly site: number;

@@ -77,7 +77,7 @@ export function shifted(node: ShellNode, by: number): ShellNode {
   return { type: node.type, start: node.start + by, end: node.end + by, children: node.children.map((child) => shifted(child, by)) };
 }
 
-/** Texts of which the last one is kept, so that of the next only what differs is parsed; characters. */
+/** Sizes of texts whose tree is kept, so that only changes of the next text are parsed; characters. */
 const [leastKept, mostKept] = [16_384, 500_000];
 
 /** A text as the grammar reads it, with its tree in the engine. */
@@ -98,7 +98,7 @@ interface Difference {
 }
 
 /**
- * @param before the last text, of which statements are taken over that are alike. A tree with an error is parsed whole: what the engine
+ * @param before the last text; statements that are alike are taken over. A tree with an error is parsed whole: what the engine
  * makes of an error may depend on where it starts.
  */
 function parsed(language: Language, types: readonly (string | null)[], text: string, before: Parsed | null): Parsed | null {

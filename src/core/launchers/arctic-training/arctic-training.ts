@@ -14,7 +14,7 @@ const sharding = 'deepspeed.zero_optimization';
 const precisions = { bf16: 'bf16', bfloat16: 'bf16', fp16: 'fp16', float16: 'fp16', fp32: 'fp32', float32: 'fp32' } as const;
 const offloaded = knownWord({ cpu: 'cpu', nvme: 'nvme' });
 
-/** Fields of `TrainerConfig`, and what of its `deepspeed` dict matters. */
+/** Fields of `TrainerConfig`, and the keys of its `deepspeed` dict that matter. */
 const keys: Table = {
   flavor: [row('model.name_or_path', pathWord)],
   sequenceLength: [row('data.max_length', count(1))],

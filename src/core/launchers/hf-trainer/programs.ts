@@ -62,9 +62,9 @@ export const swift: Capabilities = {
 type TrainerRuntime = 'deepspeed' | 'fsdp1' | 'ddp';
 
 /**
- * A program of the Trainer's family. FSDP and DDP keep and exchange otherwise than DeepSpeed, and have no AutoTP to refuse. Weights that
+ * A program of the Trainer's family. FSDP and DDP keep and exchange other things than DeepSpeed, and have no AutoTP to refuse. Weights that
  * are in 16 bits are updated as they are: there is no master copy, and gradients have their type.
- * @param isPure `pure_bf16`: weights are in 16 bits whatever the program does otherwise.
+ * @param isPure `pure_bf16`: weights are in 16 bits, even where the program would not do that.
  */
 export function buildTrainerProgram(capabilities: Capabilities, runtime: TrainerRuntime, facts: Facts, isPure: boolean): Program {
   const { name, silent, refuses } = capabilities;

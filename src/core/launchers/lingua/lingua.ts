@@ -60,7 +60,7 @@ const recurrentTypes: Readonly<Record<string, RecurrentKind>> = { hawk: 'rg-lru'
 /** Fields that change what a step does without changing the layers: heads for further tokens. */
 const inAddition: ReadonlySet<string> = new Set(['n_future_head']);
 
-/** The section of the model that is trained, its kind, and what of it is not planned. */
+/** The section of the model that is trained, its kind, and its parts that are not planned. */
 interface Described {
   readonly section: 'model' | 'entropy_model';
   readonly kind: keyof typeof known;

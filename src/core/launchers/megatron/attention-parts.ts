@@ -113,7 +113,7 @@ function scalingFlags(model: ModelSpec, scaling: RopeScaling): readonly string[]
   return kind === 'llama3' && isFixedLlama3(scaling) ? ['--use-rope-scaling', `--rope-scaling-factor ${factor}`] : null;
 }
 
-/** Whether a scaling has the sizes of Llama 3.1, of which only the factor can be set. */
+/** Whether a scaling has the sizes of Llama 3.1; only its factor can be set. */
 export function isFixedLlama3(scaling: RopeScaling): boolean {
   return ropeScalingSizes.every((size) => size === 'factor' || scaling[size] === llama3Scaling[size]);
 }

@@ -3,7 +3,7 @@ import { on, text } from '../../languages/reads';
 import { flagFact, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 
 /**
- * Which checkpoint Megatron-LM loads and what of it, from flags whose values may be known only when the script runs. Weights of
+ * Which checkpoint Megatron-LM loads, and which parts of it, from flags whose values may be known only when the script runs. Weights of
  * `--pretrained-checkpoint` are loaded as those of `--finetune`.
  */
 export function readCheckpointFlags(flags: ReadonlyMap<string, LocatedFlag>): Facts {

@@ -208,7 +208,7 @@ function yamlText(value: Exclude<Value, undefined>): string {
   return typeof value === 'number' ? yamlNumber(value) : String(value);
 }
 
-/** Fields of which Megatron-LM's flags express less than the keys. */
+/** Fields that Megatron-LM's flags express less fully than the keys. */
 const otherwise = new Set([
   'rotary.base',
   'rotary.scaling',

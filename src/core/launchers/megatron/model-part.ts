@@ -9,7 +9,7 @@ export interface ModelPart {
   readonly fields: readonly string[];
   /** Its flags; none where Megatron-LM has the model's value without any. */
   readonly flags?: (model: ModelSpec) => readonly string[];
-  /** What of it the model has and no flag expresses, in words; null: nothing. */
+  /** What the model has and no flag expresses, in words; null: nothing. */
   readonly lacks?: (model: ModelSpec) => Sentence | null;
   /** What Megatron-LM takes where the model's config leaves the part open; null: it does not. */
   readonly open?: (model: ModelSpec) => Sentence | null;

@@ -25,7 +25,7 @@ export function recomputes({ recomputeModules }: Facts, modules: readonly string
 }
 
 /**
- * What of the layers is computed again in backward, as Megatron's four flags say it.
+ * Which parts of the layers are computed again in backward, in Megatron's four flags.
  * @param wholeFlag the flag of programs that have one for whole layers, and no other.
  */
 export function recomputeSetting({ recompute, stageLayers }: LaunchSettings, wholeFlag?: string): DesiredSetting {

@@ -136,7 +136,7 @@ function detached(text: string, whole: TextRange, name: string, value: string): 
   return [spliced(text, { start, end: start + word.length }, value)];
 }
 
-/** `--bf16` and `--fp16` are switches of which at most one is set. */
+/** `--bf16` and `--fp16` are switches; at most one of them is set. */
 function editPrecision(launcher: LauncherFile, value: SettingValue): readonly string[] {
   const { text, facts } = launcher;
   const given = facts.precision;

@@ -23,7 +23,7 @@ const table: FlagTable = {
   gpusPerNode: [row('nproc-per-node', sizes)],
 };
 
-/** Sizes that others follow from, of which no setting is one itself; and the name of the run, which every launch may have. */
+/** Sizes that others follow from and that are not settings themselves; and the name of the run, which every launch may have. */
 const others: readonly (readonly [string, FlagRead<unknown>['words']])[] = [
   ['aspect-ratio', 'one'],
   ['window-pattern', 'one'],

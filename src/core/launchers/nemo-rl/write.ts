@@ -34,7 +34,7 @@ function rlSettings(plan: LaunchSettings, { traits, program }: Started): readonl
 
 const section = 'policy.megatron_cfg';
 
-/** A switch of its own, and what of the layers: all, or modules of each (nemo_rl/models/megatron/setup.py 1071 to 1086). */
+/** A switch of its own, and which parts of the layers: all, or modules of each (nemo_rl/models/megatron/setup.py 1071 to 1086). */
 function recomputeSetting({ recompute }: LaunchSettings): DesiredSetting {
   const { granularity, modules, layers, group = 1 } = recompute;
   const isSupported = layers === undefined && group === 1;

@@ -38,7 +38,7 @@ const isFp32Type = anyOf((written) => {
   return bytes === undefined ? undefined : bytes === 4;
 });
 
-/** What NeMo 1.x names otherwise than Megatron Core; T5 keeps one set in `encoder` and one in `decoder`. */
+/** NeMo 1.x's names where they differ from Megatron Core's; T5 keeps one set in `encoder` and one in `decoder`. */
 const modelKeys: Table = {
   sequenceLength: [row('encoder_seq_length', count(1)), row('seq_length', count(1)), row('data.seq_length', count(1))],
   bias: [row('bias', on(true))],

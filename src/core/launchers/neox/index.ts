@@ -28,7 +28,7 @@ const neoxToo = [
   'pipe_partition_method',
 ];
 
-/** GPT-NeoX, in either spelling: two of its keys, at least one of which no other launcher has. */
+/** GPT-NeoX, in either spelling: two of its keys, at least one that no other launcher has. */
 function isGptNeox({ sections }: YamlHead): boolean {
   const names = new Set([...sections.keys()].map((name) => name.replaceAll('-', '_')));
   return hasAny(names, neoxOnly) && [...neoxOnly, ...neoxToo].filter((name) => names.has(name)).length >= 3;

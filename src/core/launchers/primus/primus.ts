@@ -30,7 +30,7 @@ function readPrimus(layers: readonly Layer[]): LauncherFile {
   };
 }
 
-/** What Primus does otherwise than Megatron-LM (`primus/backends/megatron/patches`). */
+/** Where Primus differs from Megatron-LM (`primus/backends/megatron/patches`). */
 function settle(all: Arguments): void {
   const { flags } = all;
   const isGiven = (name: string): boolean => flags.has(name);

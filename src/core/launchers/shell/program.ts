@@ -11,7 +11,7 @@ export interface Settings {
   readonly words: (key: string) => FlagRead<unknown>['words'] | undefined;
   /** What its names look like, where they are not flags: `data.max_length=`, as Hydra takes them. */
   readonly override?: RegExp;
-  /** Those of which a beginning is enough, as argparse takes it. */
+  /** Flags that may be abbreviated, as argparse allows. */
   readonly abbreviable?: readonly string[];
   /** Long names of short flags. */
   readonly short?: ReadonlyMap<string, string>;

@@ -81,7 +81,7 @@ function scalarTexts(node: YamlNode): readonly string[] {
   return node.kind === 'list' ? node.items.flatMap((item) => (item.kind === 'scalar' ? [item.text] : [])) : [];
 }
 
-/** A switch of which both positions mean something; undefined: this one sets nothing. */
+/** A switch whose two positions both mean something; undefined: this one sets nothing. */
 export function whether<const T = never, const U = never>(whenOn: T | undefined, whenOff: U | undefined): FlagRead<T | U> {
   return anyOf<T | U>((written) =>
     /^(?:true|yes|on|1)$/i.test(written) ? whenOn : /^(?:false|no|off|0)$/i.test(written) ? whenOff : undefined,

@@ -15,7 +15,7 @@ export function deriveFacts(settings: Settings, facts: Draft): void {
   deriveCheckpoint(settings, facts);
 }
 
-/** The first checkpoint is that of `initial_load_path`, of which only the weights are loaded by default. */
+/** The first checkpoint is that of `initial_load_path`; only its weights are loaded by default. */
 function deriveCheckpoint(settings: Settings, facts: Draft): void {
   const path = settings.get('checkpoint.initial_load_path');
   if (facts.loadCheckpoint === undefined || path === undefined || path.value === '') return;

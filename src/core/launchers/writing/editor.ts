@@ -46,7 +46,7 @@ export interface NewFile {
   readonly takesFlags?: true;
   /** Facts that the file sets without an edit. */
   readonly sets?: readonly FactName[];
-  /** In what of the model the file differs from the plan's. */
+  /** The settings of the model in which the file differs from the plan. */
   readonly lacks: (plan: LaunchSettings) => readonly ModelGap[];
   /** What it takes over from the file of the planned run; absent: nothing. */
   readonly carries?: (source: ListedSettings, plan: LaunchSettings) => Carried;

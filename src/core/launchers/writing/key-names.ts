@@ -3,7 +3,7 @@ import type { SettingValue } from '../../languages/text-edits';
 import type { NamedTable } from '../tables/table';
 import type { SettingEdit } from './desired-setting';
 
-/** Where each setting is in a file that has it not yet: flags, or dotted keys, the first of which is written. */
+/** Where each setting goes in a file that does not have it yet: flags or dotted keys, the first one is written. */
 export type KeyNames = Readonly<Partial<Record<FactName, readonly string[]>>>;
 
 /** Where writing puts each fact: under the first name that reading knows, or, of facts in `alike`, under any of its names. */

@@ -62,7 +62,7 @@ export interface LaunchSettings extends Sizes, Omit<TrainingSpec, (typeof otherw
   readonly slices: number;
   /** How the flags of a runtime of slices cut every sequence; absent: they do not. */
   readonly sliced?: SequenceSplit;
-  /** What of the plan the launcher does not run, where another candidate is written and predicted in its place. */
+  /** The part of the plan that the launcher does not run, where another candidate is written and predicted in its place. */
   readonly replaced?: Remark;
   /** The run trains only adapters, which only the launching file sets. */
   readonly trainsAdapters?: true;
@@ -96,7 +96,7 @@ export interface Remark {
   readonly isOtherModel?: true;
 }
 
-/** What of a model a launcher's new file does not set. */
+/** Settings of a model that a launcher's new file does not have. */
 export interface ModelGap extends Pick<Remark, 'what' | 'reason'> {
   /** A warning where the config leaves the fields open, another file sets them, or nothing reads them. */
   readonly severity: RemarkSeverity;

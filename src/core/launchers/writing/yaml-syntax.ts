@@ -9,7 +9,7 @@ import type { SettingEdit } from './desired-setting';
 import type { SettingValue } from '../../languages/text-edits';
 import type { KeyNames, Spellings } from './key-names';
 
-/** In what the YAML of one launcher is written otherwise than that of the others. */
+/** How the YAML of one launcher differs from the others'. */
 export interface YamlDialect {
   /** Paths of each setting from the root of a file; the first is written where none exists. */
   readonly keys: (document: YamlDocument, launcher: LauncherFile) => KeyNames;

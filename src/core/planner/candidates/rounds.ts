@@ -72,7 +72,7 @@ function roundsNote(chosen: readonly Round[], largest: number): Sentence {
   return first === undefined ? limit : sentence`${limit}; of each round: ${first.best.certificate.note}`;
 }
 
-/** Most sequences of which equal chunks, cut as the whole batch is, fit together. */
+/** Most sequences that fit together in equal chunks, cut as the whole batch is. */
 function mostTogether(pipeline: Pipeline, batch: number, scheme: Scheme): number {
   const chunks = pipeline.chunksOn(pipeline.schedules.TeraPipe);
   const tokens = scheme.reduce<readonly number[]>((most, chunk) => (chunk.tokens.length > most.length ? chunk.tokens : most), []);

@@ -36,7 +36,7 @@ const maximumUnits = 1024;
 const maximumStructuredUnits = 4096;
 /** Slice times tabulated at most: bounds time and memory of one plan. */
 const maximumSliceTimes = 2 ** 19;
-/** Slice times computed at most for lengths and pieces of the context, of which two are kept and a third checks them. */
+/** Slice times computed at most for lengths and pieces of the context: two are kept and a third checks them. */
 const maximumStructuredTimes = 2 ** 20;
 /**
  * Slices that the solver could visit if all were under every threshold: about a second on one core. With many units few are, so a

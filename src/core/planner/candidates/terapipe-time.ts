@@ -98,7 +98,7 @@ function drained(pipeline: Pipeline, scheme: Scheme, passes: Passes, { isLate } 
   /** Otherwise only the first forward and the last backward, both of the first unit, wait for what stages hand on. */
   const late = (column: Float64Array, stage: number, unit: number): number =>
     !isLate || mode === 'blocking' || unit !== 0 || stage < 0 || stage >= stages ? 0 : send(column, stage, unit);
-  /** When each unit is done on the stage before, forwards of which end at `forwardEndMs`. */
+  /** When each unit is done on the stage before; that stage's forwards end at `forwardEndMs`. */
   const done = new Float64Array(units.length);
   const forwardEndMs = new Float64Array(stages);
   const lastStartMs = new Float64Array(stages);

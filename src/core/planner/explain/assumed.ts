@@ -17,7 +17,7 @@ import { maximum } from '../../numbers';
  * What a plan assumes, by what it moves. See docs/model/time.md, What is assumed.
  */
 
-/** What of a way to run the step its assumptions are weighed by. */
+/** The way to run the step by which assumptions are weighed. */
 type WeighedWay = Pick<Candidate, 'schedule' | 'scheme' | 'iterationMs'>;
 
 /**
@@ -93,7 +93,7 @@ function rescaleScheme({ training, layout }: PlanRequest, { scheme }: WeighedWay
 
 type Alternative = { readonly to: Value } & Partial<Pick<PlanRequest, 'cluster' | 'training' | 'layout'>>;
 
-/** Other values that what is assumed may have in earnest. */
+/** Values that a run may have in place of an assumed one. */
 const others: Readonly<Record<DecidingKey, (request: PlanRequest) => readonly Alternative[]>> = {
   'cluster.gpu': ({ cluster }) =>
     (['A100-80GB', 'H100-80GB', 'B200'] as const)

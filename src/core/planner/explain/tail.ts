@@ -19,7 +19,7 @@ type StepEnd = Pick<Candidate, 'pipelineMs' | 'gradientExchangeMs' | 'optimizerM
 
 /**
  * Gradient exchange and optimizer after the pipeline. Where stages need not wait for each other before the optimizer (their own span is the
- * pipeline part), each begins when its own passes are done. What of the exchange is hidden runs from a stage's last backward on.
+ * pipeline part), each begins when its own passes are done. The hidden part of the exchange runs from a stage's last backward on.
  */
 export function stepTail(timeline: Timeline, step: StepEnd): Tail {
   const { pipelineMs, gradientExchangeMs, optimizerMs, hiddenExchangeMs = 0 } = step;

@@ -82,7 +82,7 @@ function refused(view: ConfigView, code: RefusalCode): Issue | null {
   };
 }
 
-/** What of a code the launcher of a run refuses of it; undefined: it runs it, as far as its sizes are known. */
+/** Why the launcher refuses this run, by a finding's code; undefined: it runs it, as far as its sizes are known. */
 export function refusalIn(view: ConfigView, code: RefusalCode): Refusal | undefined {
   const refuses = view.refusesWith(view.facts).filter((refusal) => refusal.code === code);
   return matchingRefusals(refuses, refusedSizes(view), refusedModel(view))[0];

@@ -70,7 +70,7 @@ function withoutUsualCut(stageLayers: readonly number[] | null, { model, trainin
   return JSON.stringify(stageLayers) === JSON.stringify(usualCut(model, training, stageLayers.length)) ? null : stageLayers;
 }
 
-/** Never an error: whether there is a checkpoint, and of which layout, no file shows. */
+/** Never an error: no file shows whether there is a checkpoint, or its layout. */
 function severityBy({ verdict }: JudgedChange): Severity {
   const { outcome } = decidingPart(verdict);
   return outcome === 'stops' || outcome === 'initialises' ? 'warning' : 'information';

@@ -194,7 +194,7 @@ function trained(request: PlanRequest, set: Partial<TrainingSpec>, label: Senten
   };
 }
 
-/** Two changes at once, of which the second was made on the first. */
+/** Two changes at once; the second was made on top of the first. */
 function together(first: TriedChange, second: TriedChange): TriedChange {
   return { sets: [...first.sets, ...second.sets], label: sentence`${first.label}, ${lowerFirst(second.label)}`, request: second.request };
 }

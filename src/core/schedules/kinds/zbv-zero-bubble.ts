@@ -40,7 +40,7 @@ export const zbvZeroBubble: ScheduleKind = {
   },
 };
 
-/** Passes of one chunk, each of which runs the next micro-batch of its kind, or nothing where there is none left. */
+/** Passes of one chunk. Each runs the next micro-batch of its kind, or nothing where none is left. */
 function chunkPasses(chunk: number, microBatches: number, emit: Emit): Readonly<Record<'forward' | 'input' | 'weight', () => void>> {
   const pass = (kind: Parameters<Emit>[0]) => {
     let next = 0;

@@ -54,7 +54,7 @@ export function spanBoundMs(pipeline: Pipeline): number {
   }
   return bound;
 
-  /** What a forward takes on a stage, and what of it stays until the weight gradient. */
+  /** What a forward takes on a stage, and the part that stays until the weight gradient. */
   function taken(stage: number, slot: number): number {
     return memory[stage * operationCount + slot] ?? 0;
   }

@@ -15,7 +15,7 @@ import { toOrderArray, type Pipeline } from './pipeline';
 /** A way to write an order for any number of micro-batches; null where it leads nowhere. */
 export type OrderRecipe = (pipeline: Pipeline) => Uint8Array | null;
 
-/** Micro-batches of which some stage can hold everything at once under its limit. */
+/** Micro-batches that some stage can hold at once under its limit. */
 export function heldMicroBatches({ stages, slots, operationCount, memory, limit, microBatches }: Pipeline): number {
   let most = 0;
   for (let stage = 0; stage < stages; stage++) {

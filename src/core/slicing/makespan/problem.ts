@@ -23,7 +23,7 @@ export interface MakespanProblem {
   readonly buildGraph: (slices: number) => PassGraph | null;
   /** Whether the memory of a cut fits; left out: always. */
   readonly fits?: (lengths: readonly number[]) => boolean;
-  /** False for numbers of slices that are not to be looked through, and of which the bound has no information. Left out: all are. */
+  /** False for numbers of slices that are not searched, and that the bound knows nothing about. Left out: all are. */
   readonly mayFit?: (slices: number) => boolean;
   /** Cuts that the answer must not be slower than: those of others' rules. Rules that end elsewhere than at units are taken as they are. */
   readonly known?: readonly (readonly number[])[];

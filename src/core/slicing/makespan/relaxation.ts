@@ -34,7 +34,7 @@ export interface Relaxed {
   readonly windows: Windows | null;
   /** The goal was reached before more could be known. */
   readonly isEarly: boolean;
-  /** Cuts of which a mix attains the bound, about, with their shares. */
+  /** Cuts whose mix attains the bound, approximately, with their shares. */
   readonly mix: readonly { readonly cut: TimedSlices; readonly share: number }[];
 }
 
@@ -148,7 +148,7 @@ function openSlices(count: Count, { coarse }: Grids, bestMs: number, work: Work)
   return open;
 }
 
-/** The game of paths and cuts, both of which grow. */
+/** The game of paths against cuts; both sets grow. */
 function createPayoffs(paths: readonly Weights[], cuts: readonly TimedSlices[]): { readonly game: () => GameValue } {
   const known: number[][] = [];
   return {

@@ -100,7 +100,7 @@ function createWork({ mostSteps, isOver, signal }: SearchLimits): Search['work']
 }
 
 /**
- * Tries others' cuts, and opens a part for every number of slices of which the work by itself does not take as long as the best of them.
+ * Tries others' cuts, and opens a part for every number of slices whose work by itself takes less than the best of them.
  */
 function begin(search: Search): Grids {
   const { problem, costs, mostSlices, work } = search;

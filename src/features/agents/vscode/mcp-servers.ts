@@ -2,7 +2,7 @@ import process from 'node:process';
 import * as vscode from 'vscode';
 import { offersMcpServer, onMcpServerSetting } from '../../../extension/platform/settings';
 
-/** What VS Code has for MCP servers since 1.101, of which the oldest version that we run in has nothing. */
+/** What VS Code has for MCP servers since 1.101; the oldest version that we run in has none of it. */
 interface McpApi {
   readonly lm: {
     readonly registerMcpServerDefinitionProvider?: (

@@ -88,7 +88,7 @@ export interface LogComparison {
   readonly runs: number;
 }
 
-/** What of a log can be compared before anything is predicted. */
+/** Figures of a log that can be compared before anything is predicted. */
 export type Judged = Pick<LogComparison, 'match' | 'differences' | 'flops'>;
 
 /** How the run of a log differs from a planned one: the same, one of the same passes, or another. */

@@ -22,7 +22,7 @@ export function canPlanAsLogged({ differences, flops }: Judged, { assumptions }:
   );
 }
 
-/** What the run of a log sets otherwise than the planned one, by the keys of `--set`; its replicas follow from its GPUs. */
+/** Where the run of a log differs from the planned one, by the keys of `--set`; its replicas follow from its GPUs. */
 export function settingsOfLog(differences: readonly LogDifference[], { layout }: PlanRequest): Readonly<Record<string, number | string>> {
   const { tensor, pipeline, context } = layout;
   const set = Object.fromEntries(differences.filter(isSettable).map(({ key, log }) => [key, log]));

@@ -85,7 +85,7 @@ function pairedConfigs(base: Side, head: Side): Pair[] {
     });
 }
 
-/** Paths in HEAD of which BASE has the config at another: the only ones of both that are called the same. */
+/** Paths in HEAD whose config is at another path in BASE: the only two of that name. */
 function renamedConfigs(base: Side, head: Side): ReadonlyMap<string, string> {
   const onlyIn = (one: Side, other: Side): string[] => [...one.configs.keys()].filter((file) => !other.configs.has(file));
   const [gone, come] = [groupedBy(onlyIn(base, head), baseName), groupedBy(onlyIn(head, base), baseName)];

@@ -43,7 +43,7 @@ export interface ConfigChange {
 /** Relative changes below this are not reported. */
 const least = 0.01;
 
-/** Compares the two states of a config, of which one may be absent. */
+/** Compares the two states of a config; one may be absent. */
 export function compareStates(
   { file, renamedFrom }: Pick<ConfigChange, 'file' | 'renamedFrom'>,
   base: ConfigState | null,

@@ -48,7 +48,7 @@ function layerNamed(name: string): number | null {
   return digits === undefined || Number(digits) > mostIndex ? null : Number(digits);
 }
 
-/** Which column holds the norm of which layer; a tag names the layer of its row. */
+/** The column of each layer's norm; a tag names the layer of its row. */
 type Columns =
   | { readonly epoch: number; readonly isStep: boolean; readonly values: readonly (readonly [column: number, layer: number])[] }
   | { readonly epoch: number; readonly isStep: boolean; readonly tag: number; readonly value: number };

@@ -126,7 +126,7 @@ function epochSettings(
 ): Setting[] {
   const { request } = context;
   const { firstLength, balance, cluster } = request;
-  // By time the memory itself is counted, of which parameters are PipeTransformer's proxy: any cut that fits will do.
+  // By time the memory itself is counted (PipeTransformer's proxy for it is parameters): any cut that fits will do.
   const largest = balance === 'time' ? Infinity : (cutUnits(context, balance, 0, firstLength, request.batch)?.largest ?? Infinity);
   let pipelineLength = firstLength;
   return frozen.map((frozenLayers) => {

@@ -216,7 +216,7 @@ function isStateDict(phase: Phase | null): boolean {
   return phase === 'checkpoint' || phase === 'state-dict';
 }
 
-/** Of the GPU, or where it is not known what of it is accounted for. */
+/** Memory of the GPU, bytes; where it is not known, what is accounted for. */
 function total({ capacityBytes, freeBytes, allocatedBytes, unallocatedBytes }: Account): number {
   return capacityBytes ?? Math.max(1, (freeBytes ?? 0) + (allocatedBytes ?? 0) + (unallocatedBytes ?? 0));
 }

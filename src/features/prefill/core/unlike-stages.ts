@@ -17,7 +17,7 @@ interface UnlikeProblem {
   readonly tokens: number;
   readonly unit: number;
   readonly judge: Judge & { readonly unlike: UnlikeStages };
-  /** Chunks that the answer must not be slower than, of which the first keep to the cap. */
+  /** Chunks that the answer must not be slower than; the first ones keep to the cap. */
   readonly known: readonly (readonly number[])[];
 }
 

@@ -240,7 +240,7 @@ function requireRehearsable(request: PlanRequest): void {
     );
 }
 
-/** What of the model has no graph yet, as a clause; null: nothing. */
+/** The part of the model that has no graph yet, as a clause; null: nothing. */
 function unlikeModel({ model, training, layout }: PlanRequest): Sentence | null {
   if (layout.stageLayers?.slice(1, -1).includes(0) === true) return sentence`a stage without layers, embedding or head has no graph yet`;
   if (model.latent) return sentence`latent attention has no graph yet`;

@@ -206,7 +206,7 @@ const rotaries: Readonly<Record<string, readonly [base: number, factor?: number,
   'databricks/dbrx-instruct': [500_000],
 };
 
-/** What each config.json on the hub sets otherwise than its class, as details of the model. */
+/** Where each config.json on the hub differs from its class, as details of the model. */
 const detailsOfNames: Readonly<Record<string, ModelDetails>> = {
   'baichuan-inc/Baichuan2-13B-Base': { alibi: true },
   'moonshotai/Kimi-K2-Instruct': { routerScaling: 2.827, routerNormalised: true },

@@ -151,7 +151,7 @@ describe('modelOfOnnx', () => {
     assert.deepEqual(cached([1, 4, 32, 12]), expected);
   });
 
-  it('shows what of the graph each size was read from', () => {
+  it('shows which part of the graph each size was read from', () => {
     const { reason } = modelOfOnnx(gpt2().model(), 'gpt2.onnx');
     assert.equal(toText(reason.hidden), 'transformer.wte.weight is 211 x 48');
     assert.equal(toText(reason.maxPositions), 'transformer.wpe.weight is 96 x 48');

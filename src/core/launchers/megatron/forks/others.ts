@@ -92,7 +92,7 @@ export const megablocks: MegatronFork = {
   traits: {},
 };
 
-/** The program of scripts without a sign of which one of the family it is: only rules that all of them share apply. */
+/** The program of scripts that do not show which fork they run: only rules that all of them share apply. */
 export const unknownFork: MegatronFork = {
   name: 'Megatron-LM or a fork of it',
   source: '',

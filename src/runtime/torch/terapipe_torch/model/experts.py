@@ -55,7 +55,7 @@ class Router(Projection):
 
 
 class Expert(nn.Module):
-    """One network of `width` columns, of which this rank computes a share: the sum over tp is its output."""
+    """One network of `width` columns; this rank computes a share, and the sum over tp is its output."""
 
     def __init__(self, spec: ModelSpec, width: int, parallel: Parallel) -> None:
         super().__init__()

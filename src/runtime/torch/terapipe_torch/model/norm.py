@@ -39,7 +39,7 @@ class Norm(nn.Module):
 
 
 class HeadsNorm(nn.Module):
-    """RMSNorm over all heads of queries or keys (OLMo 2), `width` elements of which tp cuts heads."""
+    """RMSNorm over all heads of queries or keys (OLMo 2), `width` elements; tp shards by heads."""
 
     def __init__(self, spec: ModelSpec, width: int, parallel: Parallel) -> None:
         super().__init__()

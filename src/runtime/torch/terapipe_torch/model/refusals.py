@@ -22,7 +22,7 @@ def check_model(spec: ModelSpec, tensor: int) -> None:
 
 
 def untrained(spec: ModelSpec) -> list[str]:
-    """What of the plan's model the runtime leaves out of training, as Transformers does unless it is asked to."""
+    """The parts of the plan's model that the runtime leaves out of training, as Transformers does unless it is asked to."""
     details = spec.details
     losses = [
         ("load-balancing loss", details.router_aux_loss),
@@ -68,7 +68,7 @@ def _experts(spec: ModelSpec) -> Iterator[tuple[bool, str]]:
     if experts is None:
         yield (
             any(kind.feed_forward == "experts" for kind in spec.layer_kinds or ()),
-            "layers with experts of which the plan gives no number",
+            "layers with experts, whose number the plan does not give",
         )
         return
     yield not 1 <= experts.active <= experts.count, f"{experts.active} of {experts.count} experts for a token"

@@ -29,7 +29,7 @@ class Experts:
 
 @dataclass(frozen=True)
 class ExpertGroups:
-    """Experts lie in `count` groups, of which a token visits those of `active` (DeepSeek-V3)."""
+    """Experts are in `count` groups, and a token visits experts of `active` groups (DeepSeek-V3)."""
 
     count: int
     active: int

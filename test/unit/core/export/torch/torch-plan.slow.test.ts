@@ -307,7 +307,7 @@ describe('plan.json for the PyTorch runtime', () => {
     assert.throws(() => torchPlan(withModel({ experts: { count: 4, active: 2, latent: 8 } })), refused);
   });
 
-  it('names what it runs otherwise than planned', async () => {
+  it('names what it runs differently from the plan', async () => {
     const plan = await planWith('SlimPipe');
     const dropping = { ...plan, request: { ...plan.request, training: { ...plan.request.training, dropout: true } } };
     const { gaps } = torchPlan(dropping);
