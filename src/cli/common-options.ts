@@ -26,7 +26,7 @@ export const configOptions = {
   gpu: { value: 'NAME', help: `GPU where no file names one (${assumedGpuName})` },
   gpus: { value: 'N', help: 'GPUs of all nodes together, if no file sets them' },
   nodes: { value: 'N', help: 'nodes if no file sets them (the fewest on which the model fits)' },
-  'gpus-per-node': { value: 'N', help: 'GPUs per node if no file sets them (as the GPU is usually built in)' },
+  'gpus-per-node': { value: 'N', help: 'GPUs per node if no file sets them (as nodes of this GPU usually have)' },
   network: { value: 'RATE', help: 'network of a whole node if no file sets it, as 100Gb/s, 8x400Gb/s or 50GB/s' },
   profile: { value: 'PATH', help: 'plan with this profile; none: with none, though one is found' },
 } as const;
@@ -122,7 +122,7 @@ export function refuseSet(flag: string, written: string | undefined, keys: reado
   for (const set of sets) {
     const setting = parseSetting(set);
     if (setting === null || !keys.includes(setting.key) || isSame(setting.value, written)) continue;
-    throw usage(sentence`--${flag} ${written} and --set ${set} say different things`, sentence`give one of them`);
+    throw usage(sentence`--${flag} ${written} and --set ${set} contradict each other`, sentence`give one of them`);
   }
 }
 

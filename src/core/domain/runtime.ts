@@ -140,7 +140,7 @@ const fsdp1: RuntimeProfile = {
   compiles: false,
   eagerTraffic: 2.2,
   zeroStage: { value: 3, reason: sentence`FSDP shards everything` },
-  gradAccumulationFp32: { value: false, reason: sentence`FSDP keeps gradients in the training precision, summed in it` },
+  gradAccumulationFp32: { value: false, reason: sentence`FSDP keeps and sums gradients in the training precision` },
 };
 
 const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
@@ -155,7 +155,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     attentionKernels: ['flash2', 'flash1', 'cudnn'],
     overlapsGradReduce: true,
     zeroStage: { value: 0, reason: sentence`DDP shards nothing` },
-    gradAccumulationFp32: { value: true, reason: sentence`gradients are of the type of the weights, which are in fp32 under autocast` },
+    gradAccumulationFp32: { value: true, reason: sentence`gradients have the type of the weights, fp32 under autocast` },
   },
   torchtitan: {
     ...pytorch,
@@ -200,7 +200,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     postValidates: false,
     fusesGradAccumulation: false,
     zeroStage: { value: 0, reason: sentence`TeraPipe's runtime has no ZeRO` },
-    gradAccumulationFp32: { value: false, reason: sentence`TeraPipe's runtime adds gradients up in the training precision` },
+    gradAccumulationFp32: { value: false, reason: sentence`TeraPipe's runtime sums gradients in the training precision` },
   },
 };
 
@@ -221,7 +221,7 @@ export function usualSequenceParallel(
 ): { readonly value: boolean; readonly reason: Sentence } {
   if (tensor === 1) return { value: false, reason: sentence`needs tensor parallelism` };
   if (training.runtime === 'terapipe') return { value: false, reason: sentence`TeraPipe's runtime has no sequence parallelism` };
-  if (!splitsSequences(training, tensor)) return { value: false, reason: sentence`it wants sequences that the tensor size divides` };
+  if (!splitsSequences(training, tensor)) return { value: false, reason: sentence`it needs sequences that the tensor size divides` };
   return { value: true, reason: sentence`usual with tensor parallelism` };
 }
 
@@ -253,7 +253,7 @@ export function usualAccumulation(
   { precision, zeroStage }: { readonly precision: string; readonly zeroStage: number },
 ): RuntimeProfile['gradAccumulationFp32'] {
   return id === 'deepspeed' && precision === 'bf16' && zeroStage === 0
-    ? { value: true, reason: sentence`without ZeRO, DeepSpeed adds gradients of bf16 up in fp32` }
+    ? { value: true, reason: sentence`without ZeRO, DeepSpeed sums bf16 gradients in fp32` }
     : gradAccumulationFp32;
 }
 

@@ -60,7 +60,7 @@ export function unplannedReason(found: FoundModel, facts: Facts): Unplanned | nu
     remedy: inlineRemedy,
   });
   if (family.kind === 'encoder') {
-    const unplanned = unplannedFor(sentence`an encoder attends to both sides, so its sequence cannot be cut in slices`);
+    const unplanned = unplannedFor(sentence`an encoder attends in both directions, so its sequence cannot be cut into slices`);
     return { ...unplanned, remedy: sentence`plan how its layers freeze with terapipe elastic, or ${inlineRemedy}` };
   }
   const both = found.members.get('is_encoder_decoder');

@@ -25,11 +25,11 @@ export function refusedTensor(request: PlanRequest, tensor: number): Sentence | 
   const { heads, kvHeads, latent, state } = model;
   if (!splitsModel(model, tensor))
     return heads % tensor === 0 || state !== undefined
-      ? sentence`tensor ${formatCount(tensor)} does not divide the model's heads and widths`
-      : sentence`tensor ${formatCount(tensor)} does not divide the ${counted(heads, 'attention head')}`;
+      ? sentence`the model's heads and widths are not divisible by a tensor size of ${formatCount(tensor)}`
+      : sentence`${counted(heads, 'attention head')} are not divisible by a tensor size of ${formatCount(tensor)}`;
   // TorchTitan keeps each head of keys and values once
   if (training.runtime !== 'torchtitan' || latent || kvHeads % tensor === 0) return null;
-  return sentence`tensor ${formatCount(tensor)} does not divide the ${counted(kvHeads, 'key/value head')}`;
+  return sentence`${counted(kvHeads, 'key/value head')} are not divisible by a tensor size of ${formatCount(tensor)}`;
 }
 
 function refusedExperts({ model, training }: PlanRequest, sizes: Omit<Layout, 'virtualStages'>): Sentence | null {
@@ -41,7 +41,8 @@ function refusedExperts({ model, training }: PlanRequest, sizes: Omit<Layout, 'v
   if (expertTensor > 1 && mlpBias && (training.runtime ?? 'megatron') === 'megatron')
     return sentence`expert tensor ${formatCount(expertTensor)} divides experts with biases`;
   if (expert === 1 && sizes.expertTensor === undefined) return null;
-  if (experts.count % expert !== 0) return sentence`expert ${formatCount(expert)} does not divide the ${counted(experts.count, 'expert')}`;
+  if (experts.count % expert !== 0)
+    return sentence`${counted(experts.count, 'expert')} are not divisible by an expert size of ${formatCount(expert)}`;
   if (gpus % (expert * expertTensor) === 0) return null;
   return sentence`expert ${formatCount(expert)} x expert tensor ${formatCount(expertTensor)} does not divide the ${counted(gpus, 'GPU')} of a stage`;
 }

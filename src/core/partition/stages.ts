@@ -90,7 +90,7 @@ export function requireCut(
   if (total !== layers)
     refuse(
       sentence`layout.stageLayers adds up to ${counted(total, 'layer')}, and the model has ${formatCount(layers)}`,
-      sentence`let it add up to the layers of the model`,
+      sentence`make it add up to the layers of the model`,
     );
 }
 

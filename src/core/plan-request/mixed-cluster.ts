@@ -73,7 +73,7 @@ export function resolveMixedLayout(
   }));
   valueOrDefault('layout.stageLayers', given.stageLayers, () => ({
     value: layout.stageLayers,
-    reason: sentence`the slowest stage is fastest so`,
+    reason: sentence`this makes the slowest stage fastest`,
   }));
   return layout;
 }

@@ -22,7 +22,7 @@ export function resolveNode(run: Run, defaults: ResolveDefaults, valueOrDefault:
     if (same !== null) return same;
     return named === undefined
       ? { value: 8, reason: sentence`a usual number` }
-      : { value: named.gpusPerNode, reason: sentence`as this GPU is usually built in` };
+      : { value: named.gpusPerNode, reason: sentence`as nodes of this GPU usually have` };
   });
   const links = run.links?.value ?? named?.links ?? gpuPresets[unknownGpuLinks].links;
   // a GPU's usual links are assumed, whoever named the GPU; those of an instance are known

@@ -159,7 +159,7 @@ function requireBoth({ layers, stacks }: ModelSpec, place?: Place): void {
   throw new ExpectedError(
     'plan-encoder-decoder',
     sentence`Of ${formatCount(layers)} layers, ${formatCount(encoderLayers)} of the encoder leave none for the decoder`,
-    sentence`let model.layers count the layers of both, and model.encoderLayers those of the encoder`,
+    sentence`set model.layers to the layers of both, and model.encoderLayers to those of the encoder`,
     place,
   );
 }

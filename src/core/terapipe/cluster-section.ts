@@ -132,7 +132,7 @@ function readGroups(cluster: Section): GivenCluster {
     throw configError(
       'config-inconsistent',
       sentence`cluster has both groups and ${orList(conflicting)}`,
-      sentence`give each group its own, and cluster nothing else`,
+      sentence`set them in each group, and nothing else in cluster`,
       place,
     );
   const entries = node.type === 'array' ? (node.children ?? []) : [];
@@ -270,7 +270,7 @@ function readGivenGpu(cluster: Section): GivenGpu | undefined {
     throw configError(
       'config-inconsistent',
       sentence`${source.key} names no preset`,
-      sentence`add "preset": the GPU whose other figures hold`,
+      sentence`add "preset": the GPU that gives the other figures`,
       place,
     );
   const preset = readPreset(gpu, 'preset');
@@ -298,7 +298,7 @@ function readLinks(cluster: Section, usual: UsualLinks | null): Located<LinkSpec
     throw configError(
       'config-inconsistent',
       sentence`cluster.links is given without cluster.gpu`,
-      sentence`name the GPU whose other link figures hold`,
+      sentence`name the GPU that gives the other link figures`,
       place,
     );
   const intraNodeBusGBps = plain(readFields(openChild(links, 'intraNodeBusGBps', Object.keys(intraNodeBusFields)), intraNodeBusFields));

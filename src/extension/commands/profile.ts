@@ -81,7 +81,7 @@ function profileRequest({ log }: ProfileCommands, { file, run, error }: SessionS
   throw error ?? new ExpectedError('no-plan', sentence`There is no plan to profile for`, sentence`fix the config first`);
 }
 
-/** What was measured, how sure it is, and whether the plan rests on it now. */
+/** What was measured, how sure it is, and whether the plan uses it now. */
 function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequest): void {
   if (saveError !== null) throw saveError;
   const stopped = stoppedBy(profile);
@@ -92,7 +92,7 @@ function tellOutcome({ profile, file, saveError }: ProfileRun, request: PlanRequ
   const sure = errorText(profile);
   const text =
     refusal === null
-      ? vscode.l10n.t('{0} is profiled ({1}); the plan rests on it now.', request.title, sure)
+      ? vscode.l10n.t('{0} is profiled ({1}); the plan uses it now.', request.title, sure)
       : vscode.l10n.t('{0} is profiled ({1}). This plan does not use it: {2}.', request.title, sure, say(refusal, vscode.l10n.t));
   if (file === null) return;
   // Not awaited: the command is done, whether somebody answers or not.

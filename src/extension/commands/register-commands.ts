@@ -11,7 +11,7 @@ const startsProcesses = sentence`This starts processes, which VS Code in a brows
 /** What measures or runs, and what it needs that browsers have not. */
 const desktopCommands = new Map([
   ['terapipe.profile', startsProcesses],
-  ['terapipe.importProfile', sentence`Profiles are kept on a disk, which VS Code in a browser has not`],
+  ['terapipe.importProfile', sentence`Profiles are kept on a disk, which VS Code in a browser does not have`],
   ['terapipe.rehearse', startsProcesses],
   ['terapipe.runHere', startsProcesses],
 ]);

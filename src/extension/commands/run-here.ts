@@ -201,7 +201,7 @@ async function showProfile(file: string, request: PlanRequest): Promise<void> {
   const show = vscode.l10n.t('Open the file');
   const text =
     refusal === null
-      ? vscode.l10n.t('{0} is profiled with PyTorch; the plan rests on it now.', request.title)
+      ? vscode.l10n.t('{0} is profiled with PyTorch; the plan uses it now.', request.title)
       : vscode.l10n.t('{0} is profiled with PyTorch. This plan does not use it: {1}.', request.title, say(refusal, vscode.l10n.t));
   if ((await showInformationMessage(text, show)) === show) await vscode.window.showTextDocument(vscode.Uri.file(file));
 }

@@ -168,7 +168,7 @@ const others: Readonly<Record<string, Explanation>> = {
       t('Times are within about {0} %: {1}.', Math.round(cost.errorPercent), say(cost.errorBecause, t)),
     ],
   },
-  'cluster.instance': { meaning: (t) => t('A machine type of a cloud: its GPUs, their number and what links them.') },
+  'cluster.instance': { meaning: (t) => t('A cloud machine type: its GPUs, their number and what links them.') },
   'cluster.gpu': {
     meaning: (t) => t('Peak rates, memory and bandwidth come from the preset; any figure can be overridden.'),
     derived: ({ request: { cluster }, cost }, t) => [

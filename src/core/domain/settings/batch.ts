@@ -55,7 +55,7 @@ export const batch = {
   gradientAccumulation: {
     read: count(mostSequences),
     sets: ['globalBatch'],
-    meaning: sentence`Micro-batches whose gradients are added up before a step: with a pipeline those that fill it.`,
+    meaning: sentence`Micro-batches per step (gradient accumulation); with a pipeline, those that fill it.`,
   },
   /** Of the whole run, not of a step. */
   tokens: {
@@ -78,7 +78,7 @@ export const batch = {
       1_000_000,
       sentence`a list of [tokens, documents]`,
     ),
-    meaning: sentence`Lengths of the documents of a step, with how often they come.`,
+    meaning: sentence`Lengths of the documents of a step, and how often each occurs.`,
   },
   variableSequenceLengths: {
     read: flag,

@@ -54,14 +54,14 @@ export const layerKinds = {
   /** Sizes of the layers with a state: see `StateMixer`. */
   stateKind: {
     read: valueOf<StateKind>(),
-    meaning: sentence`Kind of the SSM or linear-attention layers: a token slice takes the same time wherever it lies.`,
+    meaning: sentence`Kind of the SSM or linear-attention layers: a token slice takes the same time at any position.`,
   },
   stateHeads: { read: count(mostRanks), meaning: sentence`Heads of the SSM: tensor parallelism divides them.` },
   stateHeadDim: { read: count(100_000), meaning: sentence`Values of one head of the SSM.` },
   stateDim: { read: count(1_000_000), meaning: sentence`SSM state size: elements for each value of a head.` },
   stateGroups: {
     read: count(mostRanks),
-    meaning: sentence`Groups of heads that are written and read alike: tensor parallelism divides them too.`,
+    meaning: sentence`Groups of heads that share B and C: tensor parallelism divides them too.`,
   },
   stateStepRank: { read: amount, meaning: sentence`Rank of the projection to step sizes.` },
   stateConvolution: { read: amount, meaning: sentence`Tokens that the convolution before the SSM spans.` },

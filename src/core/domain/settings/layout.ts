@@ -221,7 +221,7 @@ export const cluster = {
   },
   pricePerGpuHour: {
     key: positive(1_000_000),
-    meaning: sentence`Price of one GPU for an hour, in a currency of yours. A run's cost is this times its GPU hours.`,
+    meaning: sentence`Price of one GPU for an hour, in your currency. A run's cost is this times its GPU hours.`,
     fieldNames: ['price', 'gpuhour'],
   },
   /** Where the file gives it itself. */

@@ -67,7 +67,7 @@ export const memory = {
     meaning: sentence`Layers whose activations wait in host memory until backward: less GPU memory, more transfers.`,
   },
   /** DeepSpeed. */
-  cpuCheckpointing: { read: flag, meaning: sentence`Whether what recomputing keeps goes to host memory.` },
+  cpuCheckpointing: { read: flag, meaning: sentence`Whether the inputs that recompute keeps go to host memory.` },
   /** Of a launcher: the device, `cpu` or `nvme` (DeepSpeed's ZeRO, TorchTitan's FSDP); absent from a plan: on the GPU. */
   offloadOptimizer: {
     read: text,
@@ -79,7 +79,7 @@ export const memory = {
   /** Absent: host memory. */
   offloadDevice: {
     key: choiceRule(['cpu', 'nvme']),
-    meaning: sentence`What an optimizer off the GPU is kept on: host memory, or its NVMe.`,
+    meaning: sentence`Where an offloaded optimizer is kept: host memory, or its NVMe.`,
   },
   /** Of an optimizer on NVMe (DeepSpeed's `buffer_count`); absent: 4. */
   offloadBuffers: {

@@ -15,7 +15,7 @@ export const routerScores = ['softmax', 'sigmoid', 'sqrtsoftplus'] as const;
  * norms of the inputs of attention and feed-forward.
  */
 export const modelDetails = {
-  activation: { read: text, meaning: sentence`Activation of the feed-forward block, by Transformers' name; no time and no memory.` },
+  activation: { read: text, meaning: sentence`Activation of the feed-forward block, by Transformers' name; costs no time or memory.` },
   activationClamp: { read: amount, meaning: sentence`Limit that the inputs of the activation are clamped to.` },
   gluOffset: { read: amount, meaning: sentence`Added to the linear half of a gated activation.` },
   initStd: { read: amount, meaning: sentence`Standard deviation of the weights before training.` },
@@ -61,16 +61,19 @@ export const modelDetails = {
   logitMultiplier: { read: amount, meaning: sentence`Multiplier of the logits.` },
   routerScore: {
     read: valueOf<(typeof routerScores)[number]>(),
-    meaning: sentence`Function that makes scores of the router's logits.`,
+    meaning: sentence`Function that turns the router's logits into scores.`,
   },
   routerNormalised: { read: flag, meaning: sentence`Whether the scores of the chosen experts are normalised to a sum of 1.` },
   routerScaling: { read: amount, meaning: sentence`Multiplier of the scores of the chosen experts.` },
-  routerExpertBias: { read: flag, meaning: sentence`A bias of each expert balances the load instead of a loss; it only chooses.` },
+  routerExpertBias: {
+    read: flag,
+    meaning: sentence`A bias of each expert balances the load instead of a loss; it only affects the choice.`,
+  },
   routerInputScaling: { read: flag, meaning: sentence`Scores multiply the input of the experts, not their output.` },
   /** Where tokens visit only some groups. */
   routerGroupBest: { read: amount, meaning: sentence`A group is chosen by the sum of this many best scores in it.` },
   routerAuxLoss: { read: amount, meaning: sentence`Coefficient of the load-balancing loss.` },
-  routerSequenceLoss: { read: flag, meaning: sentence`The load-balancing loss is of each sequence, not of the batch.` },
+  routerSequenceLoss: { read: flag, meaning: sentence`The load-balancing loss is computed for each sequence, not for the batch.` },
   routerJitter: { read: amount, meaning: sentence`The router's input is multiplied by random factors within this distance of 1.` },
   routerZLoss: { read: amount, meaning: sentence`Coefficient of the z loss of the router's logits.` },
 } as const satisfies SettingTable;

@@ -64,18 +64,18 @@ export const modelSizes = {
     type: choiceRule(['learned', 'rotary', 'none']),
     meaning: sentence`Position encoding: learned positions are weights of the first stage; rotary ones store nothing.`,
   },
-  rotaryBase: { read: amount, meaning: sentence`Base of the frequencies of rotary positions; no time and no memory.` },
-  rotaryShare: { read: amount, meaning: sentence`Share of each head that is rotated; next to no time and memory.` },
+  rotaryBase: { read: amount, meaning: sentence`Base of the frequencies of rotary positions; costs no time or memory.` },
+  rotaryShare: { read: amount, meaning: sentence`Share of each head that is rotated; costs almost no time or memory.` },
   ropeScaling: {
     read: valueOf<RopeScaling>(),
-    meaning: sentence`How rotary positions are scaled to longer sequences; no time and no memory.`,
+    meaning: sentence`How rotary positions are scaled to longer sequences; costs no time or memory.`,
   },
   norm: {
     type: choiceRule(['layernorm', 'rmsnorm']),
     meaning: sentence`Kind of the norms of every layer. RMS norm has no bias and is a little faster.`,
   },
-  normEpsilon: { read: amount, meaning: sentence`Added to the variance in every norm; no time and no memory.` },
-  bias: { read: flag, meaning: sentence`Whether linear layers add a bias; next to no time and memory.` },
+  normEpsilon: { read: amount, meaning: sentence`Added to the variance in every norm; costs no time or memory.` },
+  bias: { read: flag, meaning: sentence`Whether linear layers add a bias; costs almost no time or memory.` },
   qkvBias: { type: boolean, meaning: sentence`Whether the projections of queries, keys and values add a bias.` },
   attentionOutputBias: { key: boolean, meaning: sentence`Whether the projection of attention's output adds a bias.` },
   mlpBias: { key: boolean, read: flag, meaning: sentence`Whether the projections of the feed-forward block add a bias.` },
@@ -107,7 +107,7 @@ export const expertSizes = {
   routerBias: { read: flag, meaning: sentence`Whether the router adds a bias to its logits.` },
   /** Width that tokens are projected to before they are sent, and back from after. */
   expertLatent: { read: amount, meaning: sentence`Width that tokens are compressed to for the experts.` },
-  routerGroups: { read: count(mostRanks), meaning: sentence`Groups that the experts lie in, for routing.` },
+  routerGroups: { read: count(mostRanks), meaning: sentence`Groups of experts, for routing.` },
   routerGroupTopk: { read: amount, meaning: sentence`Maximum expert groups per token; limits the nodes that it is sent to.` },
   firstDenseLayers: {
     read: count(mostLayers),

@@ -75,7 +75,7 @@ export function runnableBy(plan: Plan, runtime: SliceRuntime, by: 'flags' | 'pat
   if (best === null)
     throw refused(
       runtime.name,
-      sentence`no slices of its sequences are worth it, or divide them`,
+      sentence`no slices that divide its sequences make a step faster`,
       sentence`plan longer sequences, of a multiple of 128 tokens`,
     );
   const made = planned(plan, best.request, best.split);

@@ -48,7 +48,7 @@ export function readSlices(text: string, place: Place): readonly WorkUnit[] {
   if (!isOrdered)
     throw new ExpectedError(
       'slices-file-invalid',
-      sentence`This does not say what the micro-batches of a schedule are`,
+      sentence`This does not list the micro-batches of a schedule`,
       sentence`write it with terapipe export --to pytorch-csv --out`,
       place,
     );

@@ -61,7 +61,7 @@ function modelRefusals(model: ModelSpec): readonly Refusal[] {
     [attentionSinks === true, sentence`attention sinks`],
     [mtpLayers > 0, sentence`multi-token prediction`, setting('model.mtpLayers=0')],
     [vocab === 0, sentence`no vocabulary`, sentence`set model.vocab`],
-    [outputGate === true, sentence`a gate of the output of attention`],
+    [outputGate === true, sentence`a gate on the output of attention`],
     [embeddingNorm === true, sentence`a norm of the embedding`],
     [(model.unusedPositions ?? 0) > 0, sentence`positions that no token uses`],
     [model.smallParameters !== undefined, sentence`parameters that only models of type ${model.modelType} have`],

@@ -54,7 +54,7 @@ function functionHeader({ text }: PythonModule, node: { readonly from: number; r
  * @finding config-of-module
  * A module in Python defines several configs, and one run is planned at a time: the first, or the one that a comment `# terapipe-config:
  * NAME` names. The quick fixes write that comment.
- * @example a `config_registry.py` of TorchTitan with three functions. "Planned is "llama3_8b", one of 3 configs of this module"
+ * @example a `config_registry.py` of TorchTitan with three functions. ""llama3_8b" is planned, one of 3 configs of this module"
  * @source TorchTitan and Megatron-Bridge are started with the name of one config of a module (`--config`, `--recipe`).
  * @ignore that one is meant.
  */
@@ -67,10 +67,10 @@ function pickRemark(own: PythonModule, name: string, count: number, others: read
     code: 'config-of-module',
     severity: 'information',
     place: { file, range: { start: at?.from ?? 0, end: at?.to ?? 0 } },
-    message: sentence`Planned is ${quoted(name)}, one of ${count} configs of this module`,
+    message: sentence`${quoted(name)} is planned, one of ${count} configs of this module`,
     remedy:
       others.length === 0
-        ? sentence`no other of them can be followed`
+        ? sentence`none of the others can be followed`
         : sentence`for another, write a comment such as # terapipe-config: ${orList(others)}`,
     fixes: others.map((other) => ({
       title: sentence`Plan ${quoted(other)}`,

@@ -60,8 +60,8 @@ function program(name: string, runtime: 'fsdp1' | 'torchtitan', sizes: Parameter
 }
 
 /**
- * A YAML of AReaL (`areal/api/cli_args.py`, read by OmegaConf). Planned is the training step of the actor (of fine-tuning, of the model) on
- * the ranks that its `backend` names; batches are packed by tokens.
+ * A YAML of AReaL (`areal/api/cli_args.py`, read by OmegaConf). The plan is the training step of the actor (in fine-tuning, of the
+ * model) on the ranks that its `backend` names; batches are packed by tokens.
  * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readAreal(file: string, text: string): LauncherFile {

@@ -61,7 +61,7 @@ const roles: readonly (readonly [name: string, key: string])[] = [
 ];
 
 /**
- * A YAML of ChatLearn (`template/grpo_megatron.yaml`): `runtime_args`, and each of `models` with its GPUs. Planned is the training step of
+ * A YAML of ChatLearn (`template/grpo_megatron.yaml`): `runtime_args`, and each of `models` with its GPUs. The plan is the training step of
  * `policy_trainer`. A template leaves the path of the model to the command line.
  * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */

@@ -6,7 +6,7 @@ import type { LeftOutFlags } from './unknown-flags';
 const onHost = sentence`activations on the host`;
 const inFp8 = sentence`attention in FP8`;
 const sharded = sentence`weights and gradients sharded`;
-const otherRecompute = sentence`other recompute than that of whole layers`;
+const otherRecompute = sentence`recompute of anything but whole layers`;
 const overlappedExchange = sentence`expert all-to-all overlapped with compute`;
 
 /** Known flags of Megatron-LM and its forks that change time or memory, and are not planned: what they do. */
@@ -18,13 +18,13 @@ const leftOut: ReadonlyMap<string, Sentence> = new Map([
   ['adaptive-memory-optimization', onHost],
   ['swap-attention', onHost],
   ['swap-optimizer', sentence`optimizer state on the host`],
-  ['distribute-saved-activations', sentence`what recompute keeps, split over tensor-parallel ranks`],
+  ['distribute-saved-activations', sentence`checkpointed activations split over tensor-parallel ranks`],
   ['recompute-activation-function', otherRecompute],
   ['recompute-norm', otherRecompute],
   ['recompute-in-advance', otherRecompute],
   ['enable-recompute-layers-per-pp-rank', otherRecompute],
   ['moe-layer-recompute', otherRecompute],
-  ['moe-zero-memory', sentence`activations of experts made again or on the host`],
+  ['moe-zero-memory', sentence`activations of experts recomputed or on the host`],
   ['moe-fb-overlap', sentence`overlapping passes of two micro-batches`],
   ['moe-alltoall-overlap-comm', overlappedExchange],
   ['moe-allgather-overlap-comm', overlappedExchange],

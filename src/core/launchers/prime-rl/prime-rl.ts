@@ -40,7 +40,7 @@ const keys: ValueTable = {
 
 /**
  * A TOML of prime-rl: `[trainer]`, `[orchestrator]` and `[inference]`, or an SFT run of `[model]` and `[data]`. Micro-batches are packed to
- * `seq_len` tokens. Planned is the trainer's step, on the GPUs that train.
+ * `seq_len` tokens. The plan is the trainer's step, on the GPUs that train.
  * @throws ExpectedError for text that is not TOML 1.0, placed; see `parseToml`.
  */
 export function readPrimeRl(file: string, text: string): LauncherFile {

@@ -66,7 +66,7 @@ function program(name: string, runtime: 'fsdp1' | 'deepspeed', file: string): Pr
 
 /**
  * A YAML of ROLL (`roll/configs/base_config.py`, read by OmegaConf): a pipeline of workers, each with its model, strategy and devices.
- * Planned is the training step of the one that trains, on its devices.
+ * The plan is the training step of the one that trains, on its devices.
  * @throws ExpectedError for text that is not a YAML mapping, placed; see `parseYaml`.
  */
 export function readRoll(file: string, text: string): LauncherFile {

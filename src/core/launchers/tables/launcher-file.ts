@@ -54,7 +54,7 @@ export interface OtherModel {
 
 /**
  * @finding policy-alone
- * A config of reinforcement learning or fine-tuning (NeMo-RL, verl, OpenRLHF, ROLL, AReaL, prime-rl). Planned is a training step of the
+ * A config of reinforcement learning or fine-tuning (NeMo-RL, verl, OpenRLHF, ROLL, AReaL, prime-rl). The plan is a training step of the
  * policy on the GPUs that train; generation, log-probabilities, reference, reward and teacher models take time and memory of their own.
  * They are named with their GPUs, and with the part of the memory that they reserve, where the file gives these.
  * @example a GRPO config of NeMo-RL. "Only the policy update is planned, without generation, log-probabilities and other models"

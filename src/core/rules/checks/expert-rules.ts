@@ -174,7 +174,7 @@ function halfGiven(isWithoutExperts: boolean): Issue {
   const [given, missing] = isWithoutExperts ? (['activeExperts', 'experts'] as const) : (['experts', 'activeExperts'] as const);
   return {
     at: [given],
-    message: sentence`There is model.${given} without model.${missing}: planned as a dense model`,
+    message: sentence`model.${given} is given without model.${missing}: planned as a dense model`,
     remedy: sentence`give model.${missing} too, or remove model.${given}`,
   };
 }
@@ -190,7 +190,7 @@ function expertsOfDense({ facts, format }: ConfigView): Issue | null {
   if (expert === null || expert === 1 || facts.experts !== undefined || facts.activeExperts !== undefined) return null;
   return {
     at: ['expert'],
-    message: sentence`An expert size of ${formatNumber(expert)} does nothing: the model is dense`,
+    message: sentence`An expert size of ${formatNumber(expert)} has no effect: the model is dense`,
     remedy: sentence`use an expert size of 1`,
     changes: setTo('expert', [1]),
   };

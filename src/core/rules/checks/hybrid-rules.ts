@@ -103,7 +103,7 @@ function ratios({ facts }: ConfigView): Issue | null {
   if (attention + mlp > 1 + 1e-9)
     return {
       at: ['hybridMlpRatio', 'hybridAttentionRatio'],
-      message: sentence`Shares of ${formatNumber(attention)} and ${formatNumber(mlp)} leave less than no layer for Mamba`,
+      message: sentence`Shares of ${formatNumber(attention)} and ${formatNumber(mlp)} add up to more than 1`,
       remedy: sentence`lower the share of feed-forward layers to ${formatNumber(1 - attention)}`,
       changes: setTo('hybridMlpRatio', [Number((1 - attention).toFixed(6))]),
     };

@@ -225,7 +225,7 @@ function estimateIgnores({ facts, format, launcher }: ConfigView): Issue | null 
   if (context === 1 && experts === 1) return null;
   const reasons = [
     ...(context > 1 ? [sentence`counts activations of the whole sequence, ${formatNumber(context)} times those of a context rank`] : []),
-    ...(experts > 1 ? [sentence`prices ${formatNumber(experts)} experts a layer as one dense feed-forward network`] : []),
+    ...(experts > 1 ? [sentence`counts ${formatNumber(experts)} experts a layer as one dense feed-forward network`] : []),
   ];
   return {
     at: [...(context > 1 ? (['context'] as const) : []), 'experts', 'expert'],

@@ -78,12 +78,12 @@ function countFault(
   if (layers !== null && own !== layers)
     return {
       message: sentence`The layout has ${many(own, 'layer')}, and the model has ${formatNumber(layers)}`,
-      remedy: sentence`let the number of t be ${formatNumber(layers)}`,
+      remedy: sentence`write t ${formatNumber(layers)} times`,
     };
   if (depths !== null && ahead !== depths)
     return {
       message: sentence`The layout has ${many(ahead, 'layer')} of multi-token prediction, and the model has ${formatNumber(depths)}`,
-      remedy: sentence`let the number of m be ${formatNumber(depths)}`,
+      remedy: sentence`write m ${formatNumber(depths)} times`,
     };
   return null;
 }

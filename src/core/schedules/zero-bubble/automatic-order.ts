@@ -36,7 +36,7 @@ function unmetOnStage(forward: number, input: number, returned: number, limit: n
   if (!(left <= 1e-9 * needed))
     return {
       message: sentence`Each micro-batch leaks ${left} of its ${forward} forward activation on a stage`,
-      remedy: sentence`let the input and weight gradients give back together what the forward takes`,
+      remedy: sentence`make input and weight gradients together release what the forward takes`,
     };
   return null;
 }

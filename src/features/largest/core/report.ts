@@ -51,7 +51,7 @@ function headline({ what, value, next, because }: Largest): Sentence {
     const size = sizeText(next.value, what);
     return next.tight || next.overBytes === null
       ? sentence`None fits for certain: ${size} ${lackText(next)}`
-      : sentence`None fits: ${size} need ${formatBytes(next.overBytes)} too much`;
+      : sentence`None fits: ${size} need ${formatBytes(next.overBytes)} more than is usable`;
   }
   return because === null ? sentence`No size can be planned` : sentence`No size can be planned: ${because}`;
 }

@@ -47,7 +47,7 @@ export function causeSentence(verdict: Verdict, evidence: Evidence): Sentence {
     case 'outside-pytorch':
       return account.requestBytes === null
         ? sentence`Outside PyTorch's allocator: CUDA or a library could not allocate its own memory`
-        : sentence`Outside PyTorch's allocator: ${bytes((account.othersBytes ?? 0) + (account.outsideBytes ?? 0))} are of other processes and libraries`;
+        : sentence`Outside PyTorch's allocator: ${bytes((account.othersBytes ?? 0) + (account.outsideBytes ?? 0))} belong to other processes and libraries`;
     case 'optimizer-step':
       return evidence.lastStep === null
         ? sentence`Optimizer's step: it asked for ${request} when the optimizer made its states at the first step`

@@ -212,7 +212,7 @@ function requireRehearsable(request: PlanRequest): void {
     throw new ExpectedError(
       'rehearsal-model',
       sentence`This model cannot be rehearsed: ${unlike}`,
-      sentence`rehearse a model of alike attention layers`,
+      sentence`rehearse a model whose layers all have the same attention`,
     );
   if (layout.context > 1)
     throw new ExpectedError(

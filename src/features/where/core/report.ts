@@ -39,7 +39,7 @@ function bestText(best: RankedMachine<FoundPlan> | undefined, tokens: number | n
   const step = sentence`${formatCount(plan.gpus)} x ${machine.name}: ${layoutText(point)}, ${name}, ${formatDuration(plan.iterationMs)} a step`;
   const days = tokens === null ? step : sentence`${step}; ${formatCount(tokens)} tokens in ${daysText(best.days)}`;
   const what = tokens === null || cost === null ? days : sentence`${days}, cost ${formatCount(Math.round(cost))}`;
-  if (shortfall !== null) return sentence`None meets what is asked. Nearest is ${what}: ${shortfallTexts[shortfall]}.`;
+  if (shortfall !== null) return sentence`None meets the request. Nearest is ${what}: ${shortfallTexts[shortfall]}.`;
   return isByCost ? sentence`Cheapest: ${what}.` : sentence`Fewest GPU hours: ${what}.`;
 }
 

@@ -77,7 +77,7 @@ describe('sizes of a layout that no launcher starts', () => {
     const run = await laidOut('gpt2-xl', { tensor: 2 });
     assert.throws(
       () => bestFirst(toSearchProblem(run, resolveRun(run, defaults)), { bestOnly: true }),
-      /tensor 2 does not divide the 25 attention heads/,
+      /25 attention heads are not divisible by a tensor size of 2/,
     );
   });
 

@@ -235,7 +235,7 @@ describe('runFindings', () => {
     ]);
     assert.deepEqual(await at({ activeExperts: null }), [
       'experts-active',
-      'There is model.experts without model.activeExperts: planned as a dense model',
+      'model.experts is given without model.activeExperts: planned as a dense model',
       'give model.activeExperts too, or remove model.experts',
     ]);
     assert.deepEqual((await at({ experts: null }))[0], 'experts-active');

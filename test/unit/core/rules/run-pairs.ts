@@ -20,7 +20,7 @@ export const ownPairs: readonly {
     code: 'expert-dense-model',
     bad: { model, layout: { expert: 2 } },
     ok: { model: routed, layout: { expert: 2 } },
-    message: 'An expert size of 2 does nothing: the model is dense',
+    message: 'An expert size of 2 has no effect: the model is dense',
     fixes: ['Set layout.expert to 1'],
   },
   {

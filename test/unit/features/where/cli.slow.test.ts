@@ -52,7 +52,7 @@ describe('terapipe where', () => {
     assert.match(out, /^Cheapest: 8 x A100-80GB: TP/);
     const tight = await terapipe.run([...args, '--budget', '1e-6']);
     assert.equal(tight.exitCode, 1);
-    assert.match(tight.out, /^None meets what is asked\. Nearest is .*: over budget\.$/m);
+    assert.match(tight.out, /^None meets the request\. Nearest is .*: over budget\.$/m);
   });
 
   it('states that it ranks by GPU hours where a machine has no price', async () => {

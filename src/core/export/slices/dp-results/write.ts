@@ -169,7 +169,7 @@ function dpResultGaps({ model, training, layout }: PlanRequest, entry: DpResult)
 /** @throws ExpectedError `export-slices`. */
 function requireRunnable({ model, training, layout, cluster }: PlanRequest): void {
   const { layers, hidden, heads, kvHeads, headDim, ffn } = model;
-  const otherwise = sentence`plan a model as GPT-3 is, or for another runtime`;
+  const otherwise = sentence`plan a model with GPT-3's architecture, or for another runtime`;
   requireUnbroken(name, [
     [model.experts !== null, sentence`its model has experts`, otherwise],
     [
@@ -180,7 +180,7 @@ function requireRunnable({ model, training, layout, cluster }: PlanRequest): voi
     [model.gatedMlp || ffn !== 4 * hidden, sentence`its feed-forward is not 4 times as wide as the model, without a gate`, otherwise],
     [
       kvHeads !== heads || headDim * heads !== hidden,
-      sentence`its heads share keys and values, or are not hidden size over heads wide`,
+      sentence`its heads share keys and values, or its head size is not hidden size / heads`,
       otherwise,
     ],
     [layout.context > 1, sentence`it has context parallelism`, sentence`set layout.context to 1`],
@@ -192,7 +192,7 @@ function requireRunnable({ model, training, layout, cluster }: PlanRequest): voi
     ],
     [
       layout.stageLayers !== undefined && new Set(layout.stageLayers).size > 1,
-      sentence`its stages have unlike numbers of layers`,
+      sentence`its stages have different numbers of layers`,
       sentence`remove layout.stageLayers`,
     ],
     [
@@ -214,7 +214,7 @@ function requireSame(text: string, scheme: Scheme): void {
     return;
   throw new ExpectedError(
     'export-unsound',
-    sentence`The file would not run as planned: its slices are others than the plan's`,
+    sentence`The file would not run as planned: its slices differ from the plan's`,
     sentence`report this as a bug; nothing was written`,
   );
 }

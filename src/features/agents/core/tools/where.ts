@@ -56,7 +56,7 @@ export const whereTool = defineTool({
   example: { path: 'config.json', on: ['H100-80GB:64', 'B200:64'], prices: { 'H100-80GB': 2.5, B200: 4.5 }, tokens: 1e12 },
   async run({ on, prices: written, tokens, budget, days, seconds = 1.5, ...asked }, host) {
     if (tokens === undefined && (budget !== undefined || days !== undefined))
-      throw new ExpectedError('agent-question', sentence`A budget and days are of a whole run`, sentence`give its tokens too`);
+      throw new ExpectedError('agent-question', sentence`A budget and days apply to a whole run`, sentence`give its tokens too`);
     const machines = on === undefined ? usualMachines.map(machineNamed) : on.map(parseMachine);
     const prices = toPrices(Object.entries(written ?? {}));
     const priceFor = (machine: Machine): number | null => gpuHourPrice(prices, machine);
