@@ -1,4 +1,4 @@
-import { frozenBytes, type Adapter } from '../domain/adapter';
+import { frozenBytes, isTrained, type Adapter } from '../domain/adapter';
 import { elementBytes } from '../domain/number-formats';
 import { isFsdp } from '../domain/runtime';
 import { adapterParameters, headAdapterParameters } from '../model/adapters';
@@ -83,7 +83,10 @@ export function layerExchangeBytes(inputs: MemoryInputs, stage: StageContents): 
   return (2 * element + 4) * layerOfRank(inputs, stage) + element * head;
 }
 
-/** The same where weights are frozen: the next layer gathered ahead, and only the gradients of adapters, of a layer and of the head. */
+/**
+ * The same where weights are frozen: the next layer gathered ahead, and only the gradients of adapters, of a layer and of the head, or of
+ * the whole head where that is trained.
+ */
 function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter: Adapter): number {
   const { model, training, layout } = inputs;
   const ahead = layout.pipeline > 1 ? 0 : frozenBytes(adapter, elementBytes(training)) * layerOfRank(inputs, stage);
@@ -91,7 +94,8 @@ function frozenExchangeBytes(inputs: MemoryInputs, stage: StageContents, adapter
     const { shared, experts } = adapterParameters(model, adapter, kind, layout);
     return shared + experts;
   });
-  const head = layout.pipeline > 1 || !stage.last ? 0 : headAdapterParameters(model, adapter) / layout.tensor;
+  const words = isTrained(training, 'head') && !model.tiedEmbeddings ? rootOfRank(inputs, { ...stage, first: false }) : 0;
+  const head = layout.pipeline > 1 || !stage.last ? 0 : words + headAdapterParameters(model, adapter) / layout.tensor;
   return ahead + (elementBytes(training) + 4) * Math.max(0, maximum(adapted)) + elementBytes(training) * head;
 }
 

@@ -61,6 +61,9 @@ describe('adapters', () => {
     const exchanged = (adapter: Adapter, where: typeof stage): number =>
       layerExchangeBytes(at({ runtime: 'fsdp1', zeroStage: 3, adapter }, { data: 8 }), where);
     assert.equal(more(exchanged), 2 * 16 * (4096 + model.vocab));
+    const saved: Adapter = { ...attention, saved: ['head'] };
+    assert.equal(exchanged(saved, stage) - exchanged(attention, stage), 2 * 4096 * model.vocab, 'a head that is trained whole waits');
+    assert.equal(exchanged(saved, middle), exchanged(attention, middle));
     const waits = (adapter: Adapter, where: typeof stage): number => unitMemory(at({ adapter }), where, unit, false, 1).keptForWeights;
     assert.equal(more(waits), 2 * 1024 * (4096 + 2 * 16 + model.vocab));
     for (const of of [head, exchanged, waits]) assert.equal(more(of, middle), 0);
