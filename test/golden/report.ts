@@ -206,7 +206,7 @@ function printThroughput(): Goal[] {
       '',
       "What explains it: only the layers' products run at the data sheet rate of FP8 or NVFP4, all else in bf16. GB300 gains 20 to 30 % on GB200 at the same data sheet rate of FP8 (its dense rows come out too slow):",
       'a GEMM fraction of its own that nobody measured. Recompute, CUDA graphs, dispatcher and overlap of models with experts are those of the recipes; what the host takes for each expert was fitted to Qwen3.',
-      'Too fast are GPT-OSS (attention with sinks on heads of 64, and in MXFP8 something that its recipe does not set) and Nemotron 3 Nano (its activation and its state kernels are not measured).',
+      'Too fast are GPT-OSS (attention with sinks on heads of 64, and in MXFP8 a regression that the table itself names) and Nemotron 3 Nano (its activation and its state kernels are not measured).',
     ].join('\n'),
   );
   print(

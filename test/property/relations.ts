@@ -64,19 +64,25 @@ const peaks = (gpu: GpuSpec, precisions: readonly Precision[], times: number): P
 
 const moreRecompute = ['none', 'selective', 'full'] as const;
 
-const rounds: Exception = {
-  why: 'interleaved schedules go in rounds of as many micro-batches as stages, longer ones where the micro-batches are not a multiple of the stages',
-  of: ({ training, layout }, { chunksPerStage: chunks }) =>
-    chunks > 1 && (training.globalBatch / layout.data / training.microBatch) % layout.pipeline !== 0,
+/** Sequences of sliced interleaved schedules go one by one, in rounds of as many as have a slice for every stage. */
+const isInUnevenSequences: Exception['of'] = ({ layout, training }, { schedule, chunksPerStage: chunks, scheme }) => {
+  const slices = scheme[0]?.tokens.length ?? 1;
+  return chunks > 1 && scheduleKind(schedule).sliced && (training.globalBatch / layout.data) % Math.ceil(layout.pipeline / slices) !== 0;
 };
 
-/** Sequences of a sliced schedule go one by one here: a larger micro-batch is more of them. */
+const rounds: Exception = {
+  why: 'interleaved schedules go in rounds of as many micro-batches as stages, sliced ones of as many sequences as have a slice for every stage, longer ones where they are not a multiple',
+  of: (run, prediction) => {
+    const { training, layout } = run;
+    if (scheduleKind(prediction.schedule).sliced) return isInUnevenSequences(run, prediction);
+    return prediction.chunksPerStage > 1 && (training.globalBatch / layout.data / training.microBatch) % layout.pipeline !== 0;
+  },
+};
+
+/** A larger micro-batch is more sequences. */
 const slicedRounds: Exception = {
   why: 'sequences of sliced interleaved schedules go in rounds of as many as have a slice for every stage, longer ones where they are not a multiple',
-  of: ({ layout, training }, { chunksPerStage: chunks, scheme }) => {
-    const slices = scheme[0]?.tokens.length ?? 1;
-    return chunks > 1 && slices > 1 && (training.globalBatch / layout.data) % Math.ceil(layout.pipeline / slices) !== 0;
-  },
+  of: isInUnevenSequences,
 };
 
 const copied: Exception = {

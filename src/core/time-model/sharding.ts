@@ -31,9 +31,9 @@ export function shardsEachPass({
   return { weights: apart && training.zeroStage >= 3, gradients: apart && training.zeroStage >= 2 };
 }
 
-/** Exposed seconds of collectives that overlap with compute layer by layer; nothing hides those of one layer. */
-function waited(collectives: number, compute: number, layers: number): number {
-  return exposedSeconds(collectives, compute) + collectives / Math.max(1, layers);
+/** Exposed seconds of collectives that overlap with compute layer by layer; nothing hides `ofLayer`, those of one layer. */
+function waited(collectives: number, ofLayer: number, compute: number): number {
+  return exposedSeconds(collectives, compute) + ofLayer;
 }
 
 /**
@@ -58,12 +58,25 @@ export function shardedWaits(
 ): ((forward: number, backward: number) => ShardedWaits) | null {
   const { weights, gradients } = shardsEachPass(inputs);
   if (!gradients) return null;
-  const { gather, scatter } = shardedCollectives(inputs, groups, ends);
-  const layers = groups.reduce((sum, group) => sum + group.layers, 0);
+  const layers = Math.max(
+    1,
+    groups.reduce((sum, group) => sum + group.layers, 0),
+  );
+  const all = passCollectives(shardedCollectives(inputs, groups, ends), weights);
+  const ofLayers = passCollectives(shardedCollectives(inputs, groups, { first: false, last: false }), weights);
   return (forward, backward) => ({
-    forward: weights ? waited(gather, forward, layers) : 0,
-    backward: waited((weights ? gather : 0) + scatter, backward, layers),
+    forward: waited(all.forward, ofLayers.forward / layers, forward),
+    backward: waited(all.backward, ofLayers.backward / layers, backward),
   });
+}
+
+/** Collectives of a forward and of a backward, seconds: weights are gathered in both or in none. */
+function passCollectives(
+  { gather, scatter }: ShardedCollectives,
+  weights: boolean,
+): { readonly forward: number; readonly backward: number } {
+  const gathered = weights ? gather : 0;
+  return { forward: gathered, backward: gathered + scatter };
 }
 
 function shardedCollectives(

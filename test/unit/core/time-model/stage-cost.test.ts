@@ -37,6 +37,15 @@ describe('stage cost', () => {
     assert.ok(Math.abs(sum(three) - 3 * sum(one)) < 1e-9);
   });
 
+  it('takes longer with more layers where weights and gradients are sharded, however large the vocabulary', () => {
+    const model = gpt(2, 512, 8, 250_000);
+    for (const zeroStage of [2, 3] as const) {
+      const sharded = request('A100-80GB', model, { training: { zeroStage, globalBatch: 64 }, layout: { data: 64 } });
+      const of = (layers: number): number => sum(stageCost(sharded, layers, { first: true, last: true })(1, 128, 0));
+      assert.ok(of(2) > of(1), `ZeRO ${zeroStage}: ${of(1)} ms of one layer, ${of(2)} of two`);
+    }
+  });
+
   it('is flat for short slices, which sit on the issue floor and on weight traffic, then grows', () => {
     const cost = stageCost(reference, 1, middle);
     assert.ok(sum(cost(1, 16, 0)) / sum(cost(1, 8, 0)) < 1.02);
