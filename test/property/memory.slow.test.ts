@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { chunkMemories, type BusiestMoment, type ChunkMemory } from '../../src/core/memory-model/chunk-memory';
-import { countMemory, fitsGpuMemory } from '../../src/core/memory-model/count';
+import { countedVerdict, countMemory, fitsGpuMemory } from '../../src/core/memory-model/count';
 import { liveCurve, liveParts, livingParts, maximumUnitsInFlight, stagePeak } from '../../src/core/memory-model/curve';
 import { memoryParts } from '../../src/core/memory-model/profile';
-import { fitsMemory } from '../../src/core/memory-model/verdict';
+import { fitsMemory, memoryVerdict } from '../../src/core/memory-model/verdict';
 import type { MemoryInputs } from '../../src/core/domain/request';
 import { evenStageContents } from '../../src/core/partition/stages';
 import { generateSchedule, toScheduleProblem, scheduleKinds, scheduleNames } from '../../src/core/schedules/registry';
@@ -169,7 +169,7 @@ describe('memory over time', () => {
     );
   });
 
-  it('fits or not without what splitting backward holds, where no backward is split', () => {
+  it('fits or not, with the same verdict, without what splitting backward holds, where no backward is split', () => {
     let [fitting, over] = [0, 0];
     fc.assert(
       fc.property(timelines, inputsDrawn, fc.double({ min: 0.9, max: 1.4, noNaN: true }), (timeline, inputs, share) => {
@@ -178,6 +178,8 @@ describe('memory over time', () => {
         const capacityBytes = share * Math.max(...stages.map(({ peakBytes }) => peakBytes));
         const expected = fitsMemory(countMemory(inputs, timeline, shapes, capacityBytes));
         assert.equal(fitsGpuMemory(inputs, timeline, shapes, capacityBytes), expected);
+        const verdict = memoryVerdict(countMemory(inputs, timeline, shapes, capacityBytes));
+        assert.deepEqual(countedVerdict(inputs, timeline, shapes, capacityBytes), verdict);
         if (expected) fitting++;
         else over++;
       }),

@@ -217,17 +217,30 @@ export function unitMemory(
   };
 }
 
+const noMoment: BusiestMoment = { ...nothingHeld, operation: '', working: 0 };
+
 /** What `unitMemory` gives, without what only the halves of a backward hold. */
-function withWholeBackward(...of: Parameters<typeof wholeUnitMemory>): UnitMemory {
-  const [inputs, chunk, unit, sliced] = of;
-  const nothing = { ...nothingHeld, operation: '', working: 0 };
-  return {
-    ...wholeUnitMemory(...of),
+function withWholeBackward(
+  inputs: MemoryInputs,
+  chunk: StageContents,
+  unit: WorkUnit,
+  sliced: boolean,
+  activationFactor: number,
+): UnitMemory {
+  const whole = wholeUnitMemory(inputs, chunk, unit, sliced, activationFactor);
+  const { activations, offloaded, keysValues, logits, forward, backward } = whole;
+  const held = {
+    activations,
+    keysValues,
+    logits,
     keyValueGradients: sliced ? stageKeyValueBytes(inputs, chunk, unit) : 0,
     keptForWeights: 0,
-    backwardInput: nothing,
-    backwardWeight: nothing,
+    forward,
+    backward,
+    backwardInput: noMoment,
+    backwardWeight: noMoment,
   };
+  return offloaded === undefined ? held : { ...held, offloaded };
 }
 
 /** The part of `unitMemory` that orders with whole backwards need. */
@@ -257,25 +270,20 @@ function wholeMemory({ inputs, chunk, unit, sliced, activationFactor, runs }: Un
   const activations = activationFactor * saved.activations;
   const offloaded = activationFactor * sumOverLayers(runs, ({ waiting, kept }) => waiting - kept);
   const embedding = embeddingBackwardBytes(inputs, chunk);
-  const start = { activations, keysValues: saved.keysValues, logits: saved.logits, keptForWeights: 0 };
+  const { keysValues, logits } = saved;
+  const start = { activations, keysValues, logits, keptForWeights: 0 };
   const operations = layerOperations(inputs, chunk, unit, runs);
   const forward = largest(operations.forward);
   const backward = largest(operations.backward);
-  return {
-    activations,
-    ...(offloaded > 0 ? { offloaded } : {}),
-    keysValues: saved.keysValues,
-    logits: saved.logits,
-    forward: busiest([
-      { ...start, operation: 'forward', working: 0 },
-      { ...start, logits: 0, operation: forward.name, working: forward.bytes },
-    ]),
-    backward: busiest([
-      ...headMoments(inputs, chunk, unit, start),
-      { ...start, logits: 0, operation: backward.name, working: backward.bytes },
-      ...(embedding > 0 ? [{ ...nothingHeld, operation: 'embedding backward', working: embedding }] : []),
-    ]),
+  const inLayers = ({ name, bytes }: WorkingSet): BusiestMoment => {
+    return { activations, keysValues, logits: 0, keptForWeights: 0, operation: name, working: bytes };
   };
+  const forwards = [{ activations, keysValues, logits, keptForWeights: 0, operation: 'forward', working: 0 }, inLayers(forward)];
+  const backwards = headMoments(inputs, chunk, unit, start);
+  backwards.push(inLayers(backward));
+  if (embedding > 0) backwards.push({ ...nothingHeld, operation: 'embedding backward', working: embedding });
+  const held = { activations, keysValues, logits, forward: busiest(forwards), backward: busiest(backwards) };
+  return offloaded > 0 ? { ...held, offloaded } : held;
 }
 
 /** The head's backward, where there is one. */

@@ -11,6 +11,7 @@ import {
   type MemoryPart,
   type MemoryProfile,
   type StageMemory,
+  type StagePeakMemory,
 } from './profile';
 import { runtimeProfile } from '../domain/runtime';
 import { contentsKey, type StageContents } from './layer-tensors';
@@ -20,7 +21,7 @@ import { keepsBlocks, nonAllocatorBytes, limitsOn, reservedAt } from './reserved
 import { optimizerStepBytes, staticBytes, totalBytes } from './static';
 import type { StaticBytes } from './held';
 import { memoized } from '../records';
-import { fragmentation, marginBecause, stageFits } from './verdict';
+import { fragmentation, marginBecause, memoryVerdict, stageFits, type MemoryVerdict } from './verdict';
 import { maximum } from '../numbers';
 
 /**
@@ -53,6 +54,17 @@ export function countMemory(
   };
 }
 
+/** The verdict on what `countMemory` counts, without the tables that only a reader of a plan sees. */
+export function countedVerdict(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  chunkContents: readonly StageContents[],
+  gpuMemory: GpuMemory,
+): MemoryVerdict {
+  const { peakAt } = counting(inputs, schedule, chunkContents, judged(inputs, schedule, chunkContents), gpuMemory);
+  return memoryVerdict({ stages: Array.from({ length: schedule.stages }, (_, stage) => peakAt(stage)) });
+}
+
 /** Whether every stage fits its GPU's memory: as by `countMemory`, but stops at the first stage that does not. */
 export function fitsGpuMemory(
   inputs: MemoryInputs,
@@ -60,11 +72,14 @@ export function fitsGpuMemory(
   chunkContents: readonly StageContents[],
   gpuMemory: GpuMemory,
 ): boolean {
-  const isWhole = !schedule.kind.includes(operationKind.backwardInput) && !schedule.kind.includes(operationKind.backwardWeight);
-  const chunks = judgedMemories(inputs, schedule.units, chunkContents, activationFactor(inputs, schedule, chunkContents), isWhole);
-  const { fitsAt } = counting(inputs, schedule, chunkContents, chunks, gpuMemory);
+  const { fitsAt } = counting(inputs, schedule, chunkContents, judged(inputs, schedule, chunkContents), gpuMemory);
   for (let stage = 0; stage < schedule.stages; stage++) if (!fitsAt(stage)) return false;
   return true;
+}
+
+function judged(inputs: MemoryInputs, schedule: Schedule, chunkContents: readonly StageContents[]): readonly ChunkMemory[] {
+  const isWhole = !schedule.kind.includes(operationKind.backwardInput) && !schedule.kind.includes(operationKind.backwardWeight);
+  return judgedMemories(inputs, schedule.units, chunkContents, activationFactor(inputs, schedule, chunkContents), isWhole);
 }
 
 /** By what the activations of a chunk are multiplied. @throws RangeError for another number of chunks. */
@@ -86,6 +101,8 @@ function counting(
   gpuMemory: GpuMemory,
 ): {
   readonly stageAt: (stage: number) => StageMemory;
+  /** What its verdict is made of; of stages asked for in order. */
+  readonly peakAt: (stage: number) => StagePeakMemory;
   /** Whether the stage fits its GPU; of stages asked for in order. */
   readonly fitsAt: (stage: number) => boolean;
 } {
@@ -93,7 +110,18 @@ function counting(
   const held = heldAlways(inputs);
   let last: { readonly memory: StageMemory; readonly held: HeldAlways } | null = null;
   let fitting: { readonly stage: number; readonly held: HeldAlways } | null = null;
+  let lastPeak: { readonly memory: StagePeakMemory; readonly held: HeldAlways } | null = null;
   return {
+    peakAt: (stage) => {
+      const own = held(contentsOfStages[stage] ?? noContents);
+      const isLike = lastPeak?.held === own && isAlike(schedule, chunks, gpuMemory, lastPeak.memory.stage, stage);
+      const memory =
+        lastPeak !== null && isLike
+          ? { ...lastPeak.memory, ...onGpu(stage, gpuMemory) }
+          : stagePeakMemory(inputs, schedule, stage, own, chunks, gpuMemory).memory;
+      lastPeak = { memory, held: own };
+      return memory;
+    },
     fitsAt: (stage) => {
       const own = held(contentsOfStages[stage] ?? noContents);
       if (fitting?.held !== own || !isAlike(schedule, chunks, gpuMemory, fitting.stage, stage)) {
@@ -158,8 +186,7 @@ function onStage(memory: StageMemory, { rowStart }: Schedule, stage: number, gpu
   const shift = (rowStart[stage] ?? 0) - (rowStart[memory.stage] ?? 0);
   return {
     ...memory,
-    stage,
-    ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
+    ...onGpu(stage, gpuMemory),
     peakRow: memory.peakRow < 0 ? memory.peakRow : memory.peakRow + shift,
   };
 }
@@ -214,6 +241,39 @@ function joined(a: StageContents, b: StageContents): StageContents {
   return { layers: a.layers + b.layers, first: a.first || b.first, last: a.last || b.last, ...groups, ...turns, ...head };
 }
 
+function onGpu(stage: number, gpuMemory: GpuMemory): Pick<StageMemory, 'stage' | 'gpu'> {
+  return { stage, ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }) };
+}
+
+function stagePeakMemory(
+  inputs: MemoryInputs,
+  schedule: Schedule,
+  stage: number,
+  held: HeldAlways,
+  chunks: readonly ChunkMemory[],
+  gpuMemory: GpuMemory,
+): ReturnType<typeof stageParts> & { readonly memory: StagePeakMemory; readonly reservedBytes: number } {
+  const { contents, always } = held;
+  const found = stageParts(schedule, stage, held, chunks);
+  const { peak, peakBytes } = found;
+  const { row, operation } = peak;
+  const capacityBytes = gpuCapacity(gpuMemory, stage);
+  const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
+  const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
+  // what is cached is given back before memory runs out
+  const roomBytes = capacityBytes - nonAllocatorBytes(inputs);
+  return {
+    ...found,
+    memory: {
+      ...onGpu(stage, gpuMemory),
+      peakBytes,
+      ...limitsOn(inputs, capacityBytes),
+      crowdedBytes: keepsBlocks(inputs) ? Math.max(0, wanted - roomBytes) : 0,
+    },
+    reservedBytes: Math.max(Math.min(wanted, roomBytes), Math.min(wanted, (1 + fragmentation) * peakBytes)),
+  };
+}
+
 function stageMemory(
   inputs: MemoryInputs,
   schedule: Schedule,
@@ -222,28 +282,15 @@ function stageMemory(
   chunks: readonly ChunkMemory[],
   gpuMemory: GpuMemory,
 ): StageMemory {
-  const { contents, always } = held;
-  const { peak, parts, peakBytes } = stageParts(schedule, stage, held, chunks);
-  const { row, operation } = peak;
-  const capacityBytes = gpuCapacity(gpuMemory, stage);
-  const outsideBytes = nonAllocatorBytes(inputs);
-  const atHead = operation === headBackwardName ? (schedule.units[schedule.unit[row] ?? 0] ?? null) : null;
-  const wanted = Math.max(peakBytes, reservedAt(inputs, contents, totalBytes(always) + peak.walkedBytes, atHead));
-  // what is cached is given back before memory runs out
-  const roomBytes = capacityBytes - outsideBytes;
-  const reservedBytes = Math.max(Math.min(wanted, roomBytes), Math.min(wanted, (1 + fragmentation) * peakBytes));
+  const { memory, peak, parts, reservedBytes } = stagePeakMemory(inputs, schedule, stage, held, chunks, gpuMemory);
   return {
-    stage,
+    ...memory,
     parts,
-    peakBytes,
-    ...limitsOn(inputs, capacityBytes),
-    ...(typeof gpuMemory === 'number' ? {} : { gpu: gpuMemory[stage]?.name ?? '' }),
     reservedBytes,
-    crowdedBytes: keepsBlocks(inputs) ? Math.max(0, wanted - roomBytes) : 0,
-    inUseBytes: reservedBytes + outsideBytes,
-    peakOperation: operation,
-    peakRow: row,
-    staticBytes: totalBytes(always),
+    inUseBytes: reservedBytes + nonAllocatorBytes(inputs),
+    peakOperation: peak.operation,
+    peakRow: peak.row,
+    staticBytes: totalBytes(held.always),
     unitsInFlight: maximumUnitsInFlight(schedule, stage),
     hostBytes: activationsOnHost(schedule, chunks, stage),
   };

@@ -87,19 +87,34 @@ interface UnitColumns {
 const unitColumns = new WeakMap<ChunkMemory, UnitColumns>();
 
 function columnsOfChunk({ alike }: ChunkMemory): UnitColumns {
-  const column = (bytes: (own: UnitMemory) => number): Float64Array => Float64Array.from(alike, bytes);
-  return {
-    activations: column(({ activations }) => activations),
-    keysValues: column(({ keysValues }) => keysValues),
-    logits: column(({ logits }) => logits),
-    keyValueGradients: column(({ keyValueGradients }) => keyValueGradients),
-    keptForWeights: column(({ keptForWeights }) => keptForWeights),
-    saved: column(savedBytes),
-    forwardMoment: column(({ forward }) => momentBytes(forward)),
-    backwardMoment: column(({ backward }) => momentBytes(backward)),
-    backwardInputMoment: column(({ backwardInput }) => momentBytes(backwardInput)),
-    backwardWeightWorking: column(({ backwardWeight }) => backwardWeight.working),
+  const column = (): Float64Array => new Float64Array(alike.length);
+  const columns = {
+    activations: column(),
+    keysValues: column(),
+    logits: column(),
+    keyValueGradients: column(),
+    keptForWeights: column(),
+    saved: column(),
+    forwardMoment: column(),
+    backwardMoment: column(),
+    backwardInputMoment: column(),
+    backwardWeightWorking: column(),
   };
+  for (let kind = 0; kind < alike.length; kind++) {
+    const own = alike[kind];
+    if (own === undefined) continue;
+    columns.activations[kind] = own.activations;
+    columns.keysValues[kind] = own.keysValues;
+    columns.logits[kind] = own.logits;
+    columns.keyValueGradients[kind] = own.keyValueGradients;
+    columns.keptForWeights[kind] = own.keptForWeights;
+    columns.saved[kind] = savedBytes(own);
+    columns.forwardMoment[kind] = momentBytes(own.forward);
+    columns.backwardMoment[kind] = momentBytes(own.backward);
+    columns.backwardInputMoment[kind] = momentBytes(own.backwardInput);
+    columns.backwardWeightWorking[kind] = own.backwardWeight.working;
+  }
+  return columns;
 }
 
 /**

@@ -80,6 +80,12 @@ export interface StageMemory {
   readonly hostBytes: number;
 }
 
+/** What the verdict on a stage is made of. */
+export type StagePeakMemory = Pick<
+  StageMemory,
+  'stage' | 'gpu' | 'peakBytes' | 'capacityBytes' | 'usableBytes' | 'mostBytes' | 'growsSegments' | 'crowdedBytes'
+>;
+
 export interface MemoryProfile {
   /** Which framework's habits were counted. */
   readonly runtime: string;
@@ -94,18 +100,12 @@ export interface MemoryProfile {
 }
 
 /** The stage whose allocator has to give back most; undefined where none has to. */
-export function mostCrowdedStage(stages: readonly StageMemory[]): StageMemory | undefined {
-  return stages.reduce<StageMemory | undefined>(
-    (most, stage) => (stage.crowdedBytes > (most?.crowdedBytes ?? 0) ? stage : most),
-    undefined,
-  );
+export function mostCrowdedStage<T extends Pick<StageMemory, 'crowdedBytes'>>(stages: readonly T[]): T | undefined {
+  return stages.reduce<T | undefined>((most, stage) => (stage.crowdedBytes > (most?.crowdedBytes ?? 0) ? stage : most), undefined);
 }
 
 /** The stage with the least memory left on its GPU; undefined without stages. Where all GPUs are alike, the one with the highest peak. */
-export function tightestStage(stages: readonly StageMemory[]): StageMemory | undefined {
-  const room = ({ usableBytes, peakBytes }: StageMemory): number => usableBytes - peakBytes;
-  return stages.reduce<StageMemory | undefined>(
-    (least, stage) => (least === undefined || room(stage) < room(least) ? stage : least),
-    undefined,
-  );
+export function tightestStage<T extends Pick<StageMemory, 'usableBytes' | 'peakBytes'>>(stages: readonly T[]): T | undefined {
+  const room = ({ usableBytes, peakBytes }: T): number => usableBytes - peakBytes;
+  return stages.reduce<T | undefined>((least, stage) => (least === undefined || room(stage) < room(least) ? stage : least), undefined);
 }

@@ -1,6 +1,6 @@
 import { formatBytes, formatUsage } from '../format';
 import { sentence, type Sentence } from '../sentence';
-import { mostCrowdedStage, tightestStage, type MemoryProfile, type StageMemory } from './profile';
+import { mostCrowdedStage, tightestStage, type StageMemory, type StagePeakMemory } from './profile';
 
 /*
  * Whether a step fits the memory of its GPUs, and the words for it. There is one limit, the usable memory of a GPU: the memory it has less
@@ -103,7 +103,7 @@ export function verdictOfPeak({
  * The verdict on a step: that of the stage with the least memory left on its GPU; where all stages fit, of the one whose cached blocks are
  * the most that has to be given back, if any.
  */
-export function memoryVerdict({ stages }: Pick<MemoryProfile, 'stages'>): MemoryVerdict {
+export function memoryVerdict({ stages }: { readonly stages: readonly StagePeakMemory[] }): MemoryVerdict {
   const deciding = (fitsMemory({ stages }) ? mostCrowdedStage(stages) : undefined) ?? tightestStage(stages);
   const {
     stage = 0,

@@ -5,8 +5,8 @@ import type { PlanRequest } from '../../domain/request';
 import type { BatchSlice, Scheme, LengthShare } from '../../domain/scheme';
 import { scheduleOfChunks } from '../../partition/chunk-order';
 import { unitCount, type ScheduleOnLayout } from '../../schedules/on-layout';
-import { countMemory } from '../../memory-model/count';
-import { mayFit, memoryVerdict } from '../../memory-model/verdict';
+import { countedVerdict } from '../../memory-model/count';
+import { mayFit } from '../../memory-model/verdict';
 import type { Pipeline } from '../predict/pipeline';
 import { stepMs } from '../predict/predict';
 import { maximumUnits } from '../refusals';
@@ -40,9 +40,9 @@ export function overLengths(
   const most = Math.max(effort.leastDraws, Math.min(effort.mostDraws, Math.floor(effort.passes / passes)));
   const { draws, exact } = drawBatches(shares, globalBatch, most);
   const drawn = draws.map(({ counts, probability }) => ({ descending: cutBatch(counts, shares, tokens), probability }));
-  const evaluate = policyEvaluator(request, pipeline, { draws: drawn, exact, meanTokens: meanTokens * globalBatch }, signal);
+  const evaluator = policyEvaluator(request, pipeline, { draws: drawn, exact, meanTokens: meanTokens * globalBatch }, signal);
   const whole = layout.virtualStages > 1 ? 'Seq1F1B' : '1F1B';
-  const chunks = bestChunks(chunkings(Math.min(tokens, longestTokens), 'Seq1F1B', model), evaluate);
+  const chunks = bestChunks(chunkings(Math.min(tokens, longestTokens), 'Seq1F1B', model), evaluator);
   const policies = [padding(tokens, microBatch, '1F1B'), packing(tokens, microBatch, whole), ...(chunks === null ? [] : [chunks])];
   return {
     lengths: new Set(shares.map((share) => share.tokens)).size,
@@ -54,7 +54,7 @@ export function overLengths(
     draws: draws.length,
     exact,
     replicas: layout.data,
-    ways: policies.flatMap((policy) => evaluate(policy, draws.length) ?? []),
+    ways: policies.flatMap((policy) => evaluator.evaluate(policy) ?? []),
   };
 }
 
@@ -73,17 +73,31 @@ function documentPieces(tokens: number, most: number): readonly number[] {
   return [...Array.from({ length: Math.floor(tokens / most) }, () => most), ...(rest > 0 ? [rest] : [])];
 }
 
-/** Over how many of the draws, from the first on. */
-type EvaluatePolicy = (batching: BatchingPolicy, draws: number) => PolicyResult | null;
+/** Evaluates policies over the draws. Null: a draw cannot be run. */
+interface PolicyEvaluator {
+  /** The mean step of the first draws, and the steps. */
+  readonly timed: (
+    batching: BatchingPolicy,
+    draws: number,
+  ) => { readonly steps: readonly Step[]; readonly mean: MeanOfSteps; readonly expectedMs: number } | null;
+  /** Over all draws. */
+  readonly evaluate: (batching: BatchingPolicy) => PolicyResult | null;
+}
+
+type MeanOfSteps = (of: (step: Step) => number) => number;
 
 /** The chunks whose steps are shortest over a few draws, among those that fit in each. */
-function bestChunks(policies: readonly BatchingPolicy[], evaluate: EvaluatePolicy): BatchingPolicy | null {
-  let best: { readonly batching: BatchingPolicy; readonly found: PolicyResult } | null = null;
+function bestChunks(policies: readonly BatchingPolicy[], { timed }: PolicyEvaluator): BatchingPolicy | null {
+  let best: { readonly batching: BatchingPolicy; readonly expectedMs: number; readonly fits: boolean } | null = null;
   for (const batching of policies) {
-    const found = evaluate(batching, triedDraws);
+    const found = timed(batching, triedDraws);
     if (found === null) continue;
-    const isBetter = best === null || (found.fits === best.found.fits ? found.expectedMs < best.found.expectedMs * (1 - 1e-9) : found.fits);
-    if (isBetter) best = { batching, found };
+    const { steps, expectedMs } = found;
+    const isFaster = best === null || expectedMs < best.expectedMs * (1 - 1e-9);
+    // what is slower than the best that fits is no better whether it fits or not: its memory is not counted
+    if (best?.fits === true && !isFaster) continue;
+    const fits = steps.every(({ memory }) => memory().fits);
+    if (best === null || (fits === best.fits ? isFaster : fits)) best = { batching, expectedMs, fits };
   }
   return best?.batching ?? null;
 }
@@ -110,12 +124,14 @@ interface ReplicaMemory {
 }
 
 /** A step of all replicas. */
-interface ReplicaStep extends ReplicaMemory {
+interface ReplicaStep {
   readonly ms: number;
+  /** Counted when it is first asked for. */
+  readonly memory: () => ReplicaMemory;
 }
 
 /** A step of one draw. */
-interface Step extends ReplicaMemory {
+interface Step extends Pick<ReplicaStep, 'memory'> {
   readonly probability: number;
   readonly value: number;
   readonly microBatches: number;
@@ -129,27 +145,26 @@ function policyEvaluator(
   pipeline: Pipeline,
   { draws, exact, meanTokens }: Drawn,
   signal?: CancelSignal,
-): EvaluatePolicy {
+): PolicyEvaluator {
   const known = new Map<string, ReplicaStep | null>();
-  const simulateReplicas = (kind: ScheduleOnLayout, replicas: readonly Scheme[]): ReplicaStep | null => {
-    const times = replicas.flatMap((scheme) => stepMs(pipeline, { kind, scheme }, signal) ?? []);
-    if (times.length < replicas.length) return null;
+  const replicaMemory = (kind: ScheduleOnLayout, replicas: readonly Scheme[]): ReplicaMemory => {
+    throwIfCancelled(signal);
     const chunks = pipeline.chunksOn(kind);
-    const held = fullest(replicas).map((scheme) =>
-      countMemory(
-        chunks.inputs,
-        scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal }),
-        chunks.chunkContents,
-        pipeline.gpuMemory,
-      ),
-    );
-    const verdicts = held.map(memoryVerdict);
+    const verdicts = fullest(replicas).map((scheme) => {
+      const schedule = scheduleOfChunks(chunks, scheme, pipeline.gpuMemory, { signal });
+      return countedVerdict(chunks.inputs, schedule, chunks.chunkContents, pipeline.gpuMemory);
+    });
     return {
-      ms: maximum(times),
       peakBytes: maximum(verdicts.map(({ peakBytes }) => peakBytes)),
       fits: verdicts.every(({ fits }) => fits),
       mayFit: verdicts.every(mayFit),
     };
+  };
+  const simulateReplicas = (kind: ScheduleOnLayout, replicas: readonly Scheme[]): ReplicaStep | null => {
+    const times = replicas.flatMap((scheme) => stepMs(pipeline, { kind, scheme }, signal) ?? []);
+    if (times.length < replicas.length) return null;
+    let counted: ReplicaMemory | null = null;
+    return { ms: maximum(times), memory: () => (counted ??= replicaMemory(kind, replicas)) };
   };
   const simulateDraw = ({ descending, probability }: DrawnBatch, { schedule, microBatches }: BatchingPolicy): Step | null => {
     throwIfCancelled(signal);
@@ -159,18 +174,17 @@ function policyEvaluator(
     const key = `${schedule}${JSON.stringify(replicas)}`;
     const run = memoized(known, key, () => simulateReplicas(pipeline.schedules[schedule], replicas));
     if (run === null) return null;
-    const { ms: value, ...memory } = run;
     return {
-      ...memory,
+      memory: run.memory,
       probability,
-      value,
+      value: run.ms,
       microBatches: all.length / request.layout.data,
       computed: sum(all.map(({ batch, tokens }) => batch * sum(tokens))),
       filled: sum(descending),
       overBound,
     };
   };
-  return (batching, most) => {
+  const timed: PolicyEvaluator['timed'] = (batching, most) => {
     const steps: Step[] = [];
     for (const draw of draws.slice(0, most)) {
       const step = simulateDraw(draw, batching);
@@ -178,9 +192,16 @@ function policyEvaluator(
       steps.push(step);
     }
     const total = sum(steps.map(({ probability }) => probability));
-    const mean = (of: (step: Step) => number): number => sum(steps.map((step) => step.probability * of(step))) / total;
-    const expectedMs = mean(({ value }) => value);
-    const fits = steps.every((step) => step.fits);
+    const mean: MeanOfSteps = (of) => sum(steps.map((step) => step.probability * of(step))) / total;
+    return { steps, mean, expectedMs: mean(({ value }) => value) };
+  };
+  const evaluate = (batching: BatchingPolicy): PolicyResult | null => {
+    const found = timed(batching, draws.length);
+    if (found === null) return null;
+    const { steps, mean, expectedMs } = found;
+    const held = steps.map(({ memory }) => memory());
+    const fits = held.every((each) => each.fits);
+    const total = sum(steps.map(({ probability }) => probability));
     const { way, schedule, chunkTokens, cut } = batching;
     return {
       way,
@@ -197,11 +218,12 @@ function policyEvaluator(
       microBatches: mean((step) => step.microBatches),
       filled: mean((step) => step.filled) / mean((step) => step.computed),
       overBound: atLeastOne(mean((step) => step.overBound)),
-      peakBytes: maximum(steps.map(({ peakBytes }) => peakBytes)),
+      peakBytes: maximum(held.map(({ peakBytes }) => peakBytes)),
       fits,
-      tight: !fits && steps.every((step) => step.mayFit),
+      tight: !fits && held.every((each) => each.mayFit),
     };
   };
+  return { timed, evaluate };
 }
 
 /** The replica with the heaviest micro-batch, and the one with the most tokens: one of them holds the most. */
