@@ -94,7 +94,7 @@ function bestChunks(policies: readonly BatchingPolicy[], { timed }: PolicyEvalua
     if (found === null) continue;
     const { steps, expectedMs } = found;
     const isFaster = best === null || expectedMs < best.expectedMs * (1 - 1e-9);
-    // what is slower than the best that fits is no better whether it fits or not: its memory is not counted
+    // memory of what is slower than the best that fits decides nothing
     if (best?.fits === true && !isFaster) continue;
     const fits = steps.every(({ memory }) => memory().fits);
     if (best === null || (fits === best.fits ? isFaster : fits)) best = { batching, expectedMs, fits };
