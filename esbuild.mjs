@@ -349,7 +349,7 @@ const builds = [
   },
   {
     ...node,
-    entryPoints: { worker: 'src/worker/main.ts' },
+    entryPoints: { worker: 'src/worker/main.ts', planner: 'src/worker/planner-thread.ts' },
     plugins: [report],
   },
   profilerBuild('dist'),

@@ -102,6 +102,7 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
     return null;
   };
   const entry = (key: string | number, value: unknown): unknown => {
+    if (!isPlaced(value)) return value;
     path.push(key);
     const packedValue = plain(value);
     path.pop();
@@ -109,43 +110,62 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
   };
   const plain = (value: unknown): unknown => {
     if (isColumn(value)) return moved(columnType(value), value);
-    if (typeof value === 'number' && !Number.isFinite(value)) return moved('number', Float64Array.of(value));
+    if (typeof value === 'number') return moved('number', Float64Array.of(value));
     // Structured clones know more than JSON does.
-    if (value === null || typeof value !== 'object' || value instanceof Set || value instanceof Map) return value;
-    if (holdsObjects(value)) {
-      const first = written.get(value);
+    if (value instanceof Set || value instanceof Map) return value;
+    const holder = value as Readonly<Record<string, unknown>>;
+    if (holdsObjects(holder)) {
+      const first = written.get(holder);
       if (first !== undefined) {
         repeated.push({ path: path.map(String), first });
         return null;
       }
-      written.set(value, path.map(String));
+      written.set(holder, path.map(String));
     }
-    return Array.isArray(value) ? plainList(value) : plainObject(value as Readonly<Record<string, unknown>>);
+    return Array.isArray(value) ? plainList(value) : plainObject(holder);
   };
   // What holds no columns is left where it is: thousands of small objects need no copies.
   const plainList = (values: readonly unknown[]): readonly unknown[] => {
     let copy: unknown[] | null = null;
     for (let index = 0; index < values.length; index += 1) {
-      const packedValue = entry(index, values[index]);
-      if (packedValue !== values[index]) (copy ??= [...values])[index] = packedValue;
+      const value = values[index];
+      const packedValue = entry(index, value);
+      if (packedValue !== value) (copy ??= [...values])[index] = packedValue;
     }
     return copy ?? values;
   };
-  const plainObject = (value: Readonly<Record<string, unknown>>): unknown => {
+  const plainObject = (holder: Readonly<Record<string, unknown>>): unknown => {
     let changes: [key: string, packedValue: unknown][] | null = null;
-    for (const key of Object.keys(value)) {
-      const packedValue = entry(key, own(value, key));
-      if (packedValue !== own(value, key)) (changes ??= []).push([key, packedValue]);
+    for (const key in holder) {
+      const value = own(holder, key);
+      const packedValue = entry(key, value);
+      if (packedValue !== value) (changes ??= []).push([key, packedValue]);
     }
-    return changes === null ? value : Object.fromEntries([...Object.entries(value), ...changes]);
+    return changes === null ? holder : Object.fromEntries([...Object.entries(holder), ...changes]);
   };
-  const head = { type: 'packed', message: plain(message), packed, repeated, buffer: new ArrayBuffer(0) } as const;
+  const whole = isPlaced(message) ? plain(message) : message;
+  const head = { type: 'packed', message: whole, packed, repeated, buffer: new ArrayBuffer(0) } as const;
   return { head: { ...head, byteLength: byteLength() }, places };
 }
 
+/*
+ * Both read keys with `for`: a list of the keys or values of each object would take more memory, for each plan, than the plan.
+ */
+
+/** Whether a value may not be left where it is: objects, and numbers that JSON does not have. */
+function isPlaced(value: unknown): boolean {
+  return isObject(value) || (typeof value === 'number' && !Number.isFinite(value));
+}
+
 /** Whether it is worth a reference: what holds nothing but texts and numbers is about as short. */
-function holdsObjects(value: object): boolean {
-  return Object.values(value).some((each) => each !== null && typeof each === 'object');
+function holdsObjects(holder: Readonly<Record<string, unknown>>): boolean {
+  if (Array.isArray(holder)) return holder.some(isObject);
+  for (const key in holder) if (isObject(own(holder, key))) return true;
+  return false;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 type PlaceOf = Pick<Packed, 'byteOffset' | 'stored'>;

@@ -1,21 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { makeCompare } from '../features/compare/worker/compare';
-import { evidenceOfText } from '../features/oom/core/read-log';
-import { readEvidence } from '../features/oom/worker/read-evidence';
-import { makePlanners } from './planners';
+import path from 'node:path';
 import { relayPlanner } from './relay';
-import { serveThread } from './thread';
 
-const compare = makeCompare();
-
-if (parentPort === null) relayPlanner(__filename);
-else
-  serveThread(
-    parentPort,
-    workerData,
-    makePlanners({
-      compare: ({ plan, against }, options) => compare(plan, against, options),
-      readEvidence: (source, signal) =>
-        source.kind === 'text' ? Promise.resolve(evidenceOfText(source.text)) : readEvidence(source.path, signal),
-    }),
-  );
+// The planner's code is in a bundle of its own, so that the thread that relays neither parses nor runs it.
+relayPlanner(path.join(__dirname, 'planner.js'));

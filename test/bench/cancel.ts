@@ -1,6 +1,5 @@
 // Prints how long it takes until long work that is given up has ended: `npm run bench`. Exit code 1 where it is over the 200 ms that the
 // interface promises; tests hold that it ends at all.
-import path from 'node:path';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { CancelledError } from '../../src/core/errors';
@@ -10,7 +9,7 @@ import { plannerProcess } from '../../src/worker/process';
 import { gpt, llama3, request } from '../golden/requests';
 import { bundleChild, profilerEntry } from '../unit/profiler/bundle';
 import { smallJob } from '../unit/profiler/jobs';
-import { bundleWorker } from '../unit/worker/bundle';
+import { bundlePlanner } from '../unit/worker/bundle';
 
 const goalMs = 200;
 /** How long each has worked before it is given up. */
@@ -66,7 +65,7 @@ async function ofChild(childFile: string): Promise<number> {
 }
 
 async function main(): Promise<void> {
-  const worker = await bundleWorker(path.join(import.meta.dirname, '../../src/worker/main.ts'));
+  const worker = await bundlePlanner();
   const child = await bundleChild(profilerEntry);
   const planner = createPlannerClient(plannerProcess(worker.file));
   const longest = Math.max(...(await ofThreads(planner)), await ofChild(child.file));

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createPlanSessions } from '../../src/host/sessions/plan-sessions';
 import { createPlannerClient, type PlannerClient } from '../../src/host/planner/client';
 import { plannerProcess } from '../../src/worker/process';
-import { bundleWorker } from '../unit/worker/bundle';
+import { bundlePlanner } from '../unit/worker/bundle';
 
 const goalMs = 50;
 const defaults = { gpu: 'H100-80GB', nodes: null, gpusPerNode: null } as const;
@@ -99,7 +99,7 @@ async function longestBlock(planner: PlannerClient, config: object): Promise<{ r
 }
 
 async function main(): Promise<void> {
-  const worker = await bundleWorker('src/worker/main.ts');
+  const worker = await bundlePlanner();
   const planner = createPlannerClient(plannerProcess(worker.file));
   const wanted = process.argv[2];
   for (const [name, config] of Object.entries(configs)) {

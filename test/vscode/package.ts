@@ -35,6 +35,7 @@ const needed = [
   'package.json',
   'dist/extension.js',
   'dist/worker.js',
+  'dist/planner.js',
   'dist/profiler.js',
   'dist/cli.js',
   'dist/command.js',

@@ -9,19 +9,26 @@ export interface BundledWorker {
   readonly remove: () => Promise<void>;
 }
 
-/** Bundles a TypeScript entry file into a temporary folder. */
-export async function bundleWorker(entry: string): Promise<BundledWorker> {
+/** The product's planner: what relays, and the thread that it starts. */
+export function bundlePlanner(): Promise<BundledWorker> {
+  const sources = join(__dirname, '../../../src/worker');
+  return bundleWorker(join(sources, 'main.ts'), { planner: join(sources, 'planner-thread.ts') });
+}
+
+/** Bundles a TypeScript entry file into a temporary folder, with others by their names there. */
+export async function bundleWorker(entry: string, others: Readonly<Record<string, string>> = {}): Promise<BundledWorker> {
   const folder = await mkdtemp(join(tmpdir(), 'terapipe-worker-'));
-  const file = join(folder, basename(entry).replace(/\.ts$/, '.js'));
+  const name = basename(entry, '.ts');
   await build({
-    entryPoints: [entry],
-    outfile: file,
+    entryPoints: { [name]: entry, ...others },
+    outdir: folder,
     bundle: true,
+    minifyWhitespace: true,
     platform: 'node',
     target: 'node20',
     format: 'cjs',
     logLevel: 'error',
     mainFields: ['module', 'main'],
   });
-  return { file, remove: () => rm(folder, { recursive: true, force: true }) };
+  return { file: join(folder, `${name}.js`), remove: () => rm(folder, { recursive: true, force: true }) };
 }

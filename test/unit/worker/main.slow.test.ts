@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { on } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { comparePlans } from '../../../src/features/compare/core/plans';
 import type { ExpectedError } from '../../../src/core/errors';
@@ -22,7 +22,7 @@ import { gpt, llama3, request } from '../../golden/requests';
 import { preparedRehearsal } from '../../../src/features/rehearsal/core/prepare';
 import { asPlanned, tinyPlan } from '../features/rehearsal/profiler/tiny-plan';
 import { requestOf, vitBase } from '../features/elastic/core/models';
-import { bundleWorker, type BundledWorker } from './bundle';
+import { bundlePlanner, type BundledWorker } from './bundle';
 
 const small = request('A100-80GB', gpt(8, 1024, 16, 50304), {
   training: { globalBatch: 4, sequenceLength: 512 },
@@ -50,12 +50,20 @@ describe('planner worker', () => {
   let client: PlannerClient;
 
   before(async () => {
-    worker = await bundleWorker(join(__dirname, '../../../src/worker/main.ts'));
+    worker = await bundlePlanner();
     client = createPlannerClient(plannerProcess(worker.file));
   });
   after(async () => {
     await client.dispose();
     await worker.remove();
+  });
+
+  const threadFile = (): string => join(dirname(worker.file), 'planner.js');
+
+  it('is of one byte a character: of others V8 would keep the source in twice the memory', () => {
+    const source = readFileSync(threadFile(), 'utf8');
+    const wide = [...source.matchAll(/[^\n]{0,40}[^\0-\u00ff]/g)].map(([text]) => text);
+    assert.deepEqual(wide, [], 'write the character as an escape');
   });
 
   /**
@@ -65,7 +73,7 @@ describe('planner worker', () => {
   async function endOf(message: WorkerRequest, givenUp: 'before' | 'atProgress'): Promise<WorkerReply['type']> {
     const cancelFlag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     const giveUp = (): number => Atomics.store(cancelFlag, 0, message.id);
-    const thread = new Worker(worker.file, { workerData: { cancelFlag: cancelFlag.buffer } });
+    const thread = new Worker(threadFile(), { workerData: { cancelFlag: cancelFlag.buffer } });
     if (givenUp === 'before') giveUp();
     thread.postMessage(message);
     try {

@@ -38,7 +38,7 @@ export const precision = {
     key: choiceRule(narrowFormats),
     title: sentence`GEMMs in`,
     compared: {},
-    meaning: sentence`Number format of the layers’ GEMMs: faster but needs casts; the rest keeps the training precision.`,
+    meaning: sentence`Number format of the layers' GEMMs: faster but needs casts; the rest keeps the training precision.`,
   },
   /** Transformer Engine, torchao; absent: one scale a tensor. */
   fp8Recipe: { type: choiceRule(fp8Recipes), meaning: sentence`How FP8 inputs are scaled: it decides what the casts cost.` },
@@ -50,7 +50,7 @@ export const precision = {
   /** Megatron-LM's `--fp8-param-gather`; absent: in the training precision, with copies in FP8. */
   fp8ParamGather: {
     type: boolean,
-    meaning: sentence`The layers’ weights are kept only in FP8; the optimizer has its master weights.`,
+    meaning: sentence`The layers' weights are kept only in FP8; the optimizer has its master weights.`,
   },
   /** Absent: as is usual in the runtime. */
   compile: {

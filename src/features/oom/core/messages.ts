@@ -54,7 +54,7 @@ export function ownStart(line: string): string {
 /** The figures of a message. @param text with what follows it on further lines. */
 export function readMessage(text: string, rank: number | null, traceback: readonly string[]): OutOfMemory {
   const start = text.search(errorStart);
-  const plain = text.slice(start).replace(/[\s│|]+/g, ' ');
+  const plain = text.slice(start).replace(/[\s\u2502|]+/g, ' ');
   const figure = (sources: readonly string[]): number | null => bytesIn(plain, sources);
   const capacityBytes = figure(patterns.capacityBytes);
   const allocatedBytes = figure(patterns.allocatedBytes);

@@ -49,12 +49,12 @@ export function makeTracebacks(): {
 
 function frameColumn(line: string): number | null {
   if (!line.includes('File "')) return null;
-  return /^(?:\s|[│|]|\[\w{1,20}\]:)*File "/.test(line) ? line.indexOf('File "') : null;
+  return /^(?:\s|[\u2502|]|\[\w{1,20}\]:)*File "/.test(line) ? line.indexOf('File "') : null;
 }
 
 /** Source text, marks below it, a count of frames that repeat, or a line of a box. */
 function isOfFrame(line: string, column: number | null): boolean {
   const text = line.replace(/^(?:\s*\[\w{1,20}\]:)+/, '');
-  if (/^\s*(?:[│|╭╰❱]|[~^]+\s*$)/.test(text)) return true;
+  if (/^\s*(?:[\u2502|\u256d\u2570\u2771]|[~^]+\s*$)/.test(text)) return true;
   return column === null ? /^\s/.test(text) : line.slice(Math.max(0, column - 2), column + 2).trim() === '' || /^ {3,}\S/.test(text);
 }

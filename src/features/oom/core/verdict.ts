@@ -19,9 +19,9 @@ const patterns: readonly (readonly [Phase, RegExp])[] = [
   ],
   [
     'checkpoint',
-    /save_(?:checkpoint|model|pretrained|ckpt|state)\w{0,40}(?:\(|[\s│|]{0,200}$)|dist_checkpointing|consolidate_shards|zero_to_fp32/,
+    /save_(?:checkpoint|model|pretrained|ckpt|state)\w{0,40}(?:\(|[\s\u2502|]{0,200}$)|dist_checkpointing|consolidate_shards|zero_to_fp32/,
   ],
-  ['state-dict', /state_dict\w{0,40}(?:\(|[\s│|]{0,200}$)|_state_dict_hook|Failed to clone\(\)/],
+  ['state-dict', /state_dict\w{0,40}(?:\(|[\s\u2502|]{0,200}$)|_state_dict_hook|Failed to clone\(\)/],
   [
     'evaluation',
     /evaluation_loop|\bevaluate(?:_\w+)?\(|\bin (?:evaluate|validate)\b|prediction_step|validation_step|nested_concat|pad_across_processes/,
