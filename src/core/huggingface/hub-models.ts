@@ -9,8 +9,11 @@ import { quoted } from '../text';
 /** A model that a launcher names and no file gives the sizes of, as the text of an equivalent config.json. */
 export interface ModelOfLauncher {
   readonly name: string;
-  /** Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it. */
-  readonly home: { readonly launcher: string } | 'hub' | 'preset';
+  /**
+   * Whose code holds the sizes; `hub`: they are published; `preset`: the file of this name is not here, and a published model has it; or
+   * the published model that the name of one trained further contains.
+   */
+  readonly home: { readonly launcher: string } | { readonly base: string } | 'hub' | 'preset';
   readonly config: string | null;
   /** In what it differs from the model of that config. */
   readonly details?: ModelDetails;
@@ -166,13 +169,45 @@ export function modelOfHub(written: string): ModelOfLauncher {
   const name = ofStep.exec(written.slice(0, 1000))?.[1] ?? withoutRevision(written);
   const folder = folderName.exec(name.slice(0, 1000))?.[1] ?? bareFolder.exec(name.slice(0, 1000))?.[0];
   const plain = folder === undefined ? plainModelName(name) : nameOfFolder(folder.slice(0, longestName));
-  const home = folder === undefined ? 'hub' : 'preset';
+  const config = findHubSizes(plain);
+  const base = config === null ? baseInName(name) : null;
   return {
     name: folder ?? name,
-    home,
-    config: findHubSizes(plain),
-    ...(Object.hasOwn(languageModels, sizedName(plain)) && { isPart: true }),
+    home: base === null ? (folder === undefined ? 'hub' : 'preset') : { base },
+    config: base === null ? config : findHubSizes(base, false),
+    ...(Object.hasOwn(languageModels, sizedName(base ?? plain)) && { isPart: true }),
   };
+}
+
+/** What in a name shows that its model has other layers, other sizes or other inputs than the one that it began with. */
+const remade =
+  /^(?:vl\w*|vision|visual|llava|omni|audio|speech|tts|asr|ocr|video|moe|\d+x\d+b|eagle\d*|medusa|d?flash|draft\w*|mtp|specul\w*|prun\w*|sheared|minitron|depth|width|layers?|\d+l|mamba|ssm|hybrid|linear|rwkv|bitnet|mini|small|tiny|nano|micro|slim|compress\w*|expand\w*|upcycl\w*|upscal\w*|franken\w*|supernet|swiftkv|awq|gptq\w*|int[48]|[48]bits?|w\d+a\d+|bnb|nf4|gguf|ggml|exl2|mxfp4|nvfp4|diffusion|distilled|custom|random|dummy)$/;
+
+/** A number of parameters in a name. */
+const sizeInName = /^a?\d+(?:\.\d+)?[bm]$/;
+
+/**
+ * The longest part of a name, between its separators, that is the name of a published model with its size, where nothing else in it shows
+ * another size or other layers: `Skywork/Skywork-Reward-V2-Qwen3-8B` is a Qwen3-8B. Null for a name without owner or folder, which may be
+ * that of anything.
+ */
+function baseInName(written: string): string | null {
+  if (written.length > longestName || !written.includes('/')) return null;
+  const name = written.replace(/\/+$/, '').split('/').at(-1)?.toLowerCase() ?? '';
+  const words = name.split(/[-_]/);
+  const starts = words.map((_, index) => words.slice(0, index).reduce((length, word) => length + word.length + 1, 0));
+  for (let length = words.length; length >= 2; length -= 1)
+    for (let from = 0; from + length <= words.length; from += 1) {
+      const part = words.slice(from, from + length);
+      const start = starts[from] ?? 0;
+      const base = part.some((word) => sizeInName.test(word) || /^\d+x\d+b$/.test(word))
+        ? nameOfFolder(name.slice(start, start + part.join('-').length))
+        : '';
+      if (findHubSizes(base) === null) continue;
+      const rest = [...words.slice(0, from), ...words.slice(from + length)];
+      return rest.some((word) => sizeInName.test(word) || remade.test(word)) ? null : base;
+    }
+  return null;
 }
 
 /**
@@ -250,14 +285,18 @@ export function familiarModel(name: string): string | null {
   return findHubSizes(base);
 }
 
-/** The text of the config.json of a model by its plain name (`qwen2.5-7b`), with its positions; null for an unknown one. */
-export function findHubSizes(name: string): string | null {
+/**
+ * The text of the config.json of a model by its plain name (`qwen2.5-7b`), with its positions unless only its sizes are known to apply;
+ * null for an unknown one.
+ */
+export function findHubSizes(name: string, hasItsPositions = true): string | null {
   const sized = sizedName(name);
   const source = own(otherNames, sized) ?? own(languageModels, sized) ?? sized;
   const sizes = hubSizes(source);
+  if (sizes === null) return null;
+  const positions = hasItsPositions ? (hubPositions(name) ?? hubPositions(source)) : {};
   // null: the base of the class is not that of the model
-  const positions = hubPositions(name) ?? hubPositions(source);
-  return sizes === null ? null : JSON.stringify({ rope_theta: null, ...positions, ...(hubDetails(name) ?? hubDetails(source)), ...sizes });
+  return JSON.stringify({ rope_theta: null, ...positions, ...(hubDetails(name) ?? hubDetails(source)), ...sizes });
 }
 
 /** The name by which tables of sizes have it. */

@@ -78,6 +78,14 @@ function namedModelTexts({ name, home, isPart }: ModelOfLauncher): Readonly<Reco
         : sentence`The file that sets the sizes of ${quoted(name)} is not here: they are those of the published model of this name`,
       remedy: sentence`open the folder that holds it too`,
     };
+  if ('base' in home)
+    return {
+      reason: sentence`taken from ${home.base}, whose name ${name} has`,
+      message: isPart
+        ? sentence`The sizes of ${quoted(name)} are not here: the language model of ${home.base}, which its name has, is planned`
+        : sentence`The sizes of ${quoted(name)} are not here: those of ${home.base}, which its name has, are taken`,
+      remedy: sentence`if your model has others, put its config.json next to this file`,
+    };
   const { launcher } = home;
   return {
     reason: sentence`${name} of ${launcher}`,

@@ -375,7 +375,7 @@ describe('models by their names on the hub', () => {
     assert.equal(layers('OpenRLHF/Llama-3-8b-sft-mixture'), 32);
     assert.equal(layers('HuggingFaceH4/zephyr-7b-gemma-sft-v0.1'), 28);
     assert.equal(layers('nvidia/Llama-3.1-Minitron-4B-Width-Base'), undefined);
-    assert.equal(layers('somebody/Qwen3-0.6B-SFT'), undefined);
+    assert.deepEqual([layers('somebody/Qwen3-0.6B-SFT'), modelOfHub('somebody/Qwen3-0.6B-SFT').home], [28, { base: 'qwen3-0.6b' }]);
     assert.equal(layers('/checkpoints/base_models/L3.1-70B-v3.9-nc-2e-6-2_ep-fixed/'), 80);
   });
 

@@ -123,8 +123,11 @@ describe('batches of verl', () => {
     };
     assert.equal(await model('M=${RAY_HOME}/models/Qwen3-8B'), 36);
     assert.equal(await model('M=$HOME/models/Qwen/Qwen2.5-3B-Instruct'), 36);
-    assert.equal(await model('M=$CKPT/ours-Qwen3-8B'), null);
-    assert.equal(await model('M=someone/Qwen3-8B'), null);
+    // of another owner: an assumption, which is reported
+    assert.equal(await model('M=$CKPT/ours-Qwen3-8B'), 36);
+    const others = await load(`M=someone/Qwen3-8B\n${training('trainer.nnodes=1 actor_rollout_ref.model.path=$M')}`);
+    assert.ok(others.findings.some(({ message }) => say(message).endsWith('those of qwen3-8b, which its name has, are taken')));
+    assert.equal(await model('M=$CKPT/ours-Qwen3-8B-pruned'), null);
     assert.equal(await model('M=$RUN'), null);
     const { findings } = await load(training('trainer.nnodes=1 actor_rollout_ref.model.path=$HOME/models/Qwen2.5-VL-7B-Instruct'));
     assert.ok(findings.some(({ message }) => say(message).includes('its published language model is planned')));
