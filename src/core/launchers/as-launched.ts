@@ -67,6 +67,24 @@ function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: 
   return [...sizes, ...(isExpertOpen ? (['expert'] as const) : []), ...recompute];
 }
 
+const sizeFlags = {
+  tensor: /(?<!expert[-_])tensor[-_](?:model[-_])?parallel/,
+  pipeline: /(?<!virtual[-_])pipeline[-_](?:model[-_])?parallel/,
+  context: /context[-_]parallel/,
+  expert: /expert[-_](?:model[-_])?parallel/,
+} as const;
+
+/** Parallel sizes that a file takes from a variable that nobody sets: no rule may take the launcher's default for them. */
+export function unknownSizes(file: Pick<LauncherFile, 'facts' | 'remarks' | 'openSizes'>): Facts {
+  const { flags } = leftOpenIn({ ...file, placeholders: [] });
+  const isOpen = (name: string, flag: RegExp): boolean =>
+    file.openSizes?.some((open) => open === name) === true || flags.some((written) => flag.test(written));
+  const open = Object.entries(sizeFlags).filter(
+    ([name, flag]) => isOpen(name, flag) && file.facts[name as keyof typeof sizeFlags]?.source.kind !== 'file',
+  );
+  return Object.fromEntries(open.map(([name]) => [name, byDefault(Number.NaN, sentence`a variable that nothing here sets`)]));
+}
+
 /** Whether a variable that nobody sets decides how many ranks share the experts. */
 function isExpertSizeOpen({ facts, placeholders }: LauncherFile, flags: readonly string[]): boolean {
   const isVariable = flags.some((flag) => /expert[-_](?:model[-_])?parallel/.test(flag));

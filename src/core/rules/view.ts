@@ -1,6 +1,6 @@
 import type { ConfigFormat } from '../run/config-format';
 import type { LauncherTraits } from '../launchers/traits';
-import { launchedCapabilities, programTraits, settingOfDeepSpeed } from '../launchers/as-launched';
+import { launchedCapabilities, programTraits, settingOfDeepSpeed, unknownSizes } from '../launchers/as-launched';
 import { launcherTraits } from '../launchers/registry';
 import type { Fact, FactName, Facts, LauncherFile } from '../run/facts';
 import { byDefault } from '../domain/located';
@@ -59,9 +59,9 @@ export interface ConfigView {
 const unevenNames = ['firstStageLayers', 'lastStageLayers', 'pipelineLayout', 'stageLayers', 'emptyLayers', 'partitionMethod'] as const;
 
 /** A launcher's file as rules see it. */
-export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program' | 'leftOut'>): ConfigView {
+export function viewOfLauncher(file: Pick<LauncherFile, 'facts' | 'format' | 'program' | 'leftOut' | 'remarks' | 'openSizes'>): ConfigView {
   const { format, leftOut = [] } = file;
-  const facts = { ...silentBiases(file), ...file.facts };
+  const facts = { ...silentBiases(file), ...file.facts, ...unknownSizes(file) };
   const launcher = programTraits(file);
   const mayBeUneven = !launcher.refusesUnevenLayers || unevenNames.some((name) => facts[name] !== undefined);
   const traits = (facts.layers?.value ?? 0) <= mostLayers ? readModelTraits(facts) : {};

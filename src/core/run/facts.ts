@@ -81,6 +81,8 @@ export interface LauncherFile {
   readonly adapters?: GivenAdapters;
   /** Settings that another script completes and starts: what is missing here is not a mistake. */
   readonly isPart?: true;
+  /** Parallel sizes that the file sets by a variable of its environment: no default is theirs. */
+  readonly openSizes?: readonly FactName[];
   /** `${NAME}` placeholders of a template that stand for values; a template is not an error. */
   readonly placeholders: readonly string[];
   /** Of a shell script, where `$1` may not be its own argument: its functions, and the parts that are not understood. */

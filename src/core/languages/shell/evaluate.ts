@@ -1,5 +1,5 @@
 import type { Place, TextRange } from '../../domain/located';
-import { appended, caseItem, isGroup, lineEnd, sameText } from './values';
+import { appended, caseItem, isArgument, isGroup, lineEnd, sameText } from './values';
 import { conditionHolds } from './conditions';
 import type { Branch, Command, Evaluation, HereDocument, MaybeValue, ScriptHost, Sourced } from './evaluation';
 import { expandElement, mixedParts, expandText, valueOf, type Scope, type Variable } from './expand';
@@ -227,7 +227,9 @@ function mergeVariable(
   isReplaced: boolean,
   condition: TextRange,
 ): void {
-  const first = changed[0];
+  // `--model) MODEL="$2"`: a script that is started without that argument leaves the variable to what it sets later
+  const given = isReplaced || old !== undefined ? changed : changed.filter(({ value }) => !isArgument(value));
+  const first = given[0];
   if (first === undefined) return;
   const kept = old ?? first;
   const settled = isReplaced && changed.every(({ value }) => sameText(value, first.value));

@@ -48,6 +48,17 @@ export function isGroup(value: Value): boolean {
   return value.kind === 'array' || value.parts.length > 1 || (valueText(value) ?? '--').includes('--');
 }
 
+/** Whether a value is an argument of the script and nothing else: `"$2"`. */
+export function isArgument(value: Value): boolean {
+  return value.kind === 'scalar' && value.parts.length === 1 && isArgumentPart(value.parts[0]);
+}
+
+function isArgumentPart(part: Part | undefined): boolean {
+  if (part?.kind === 'text') return part.text === null && /^\d$/.test(part.variable ?? '');
+  if (part?.kind === 'group') return part.parts.length === 1 && isArgumentPart(part.parts[0]);
+  return part !== undefined && isArgument(part.value);
+}
+
 /** The end of the line, or of the statement on it, that starts at `start`. */
 export function lineEnd(text: string, start: number): number {
   const at = text.slice(start, start + 200).search(/[\r\n;]/);

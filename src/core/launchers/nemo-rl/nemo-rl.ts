@@ -147,10 +147,15 @@ function layerByLayer(facts: Facts): Facts {
 function withTrainingNodes(reader: KeyReader, facts: Facts): Facts {
   const generation = 'policy.generation.colocated.';
   if (reader.one(`${generation}enabled`, on(true))?.value !== false) return facts;
-  const nodes = less(facts.nodes, (facts.nodes?.value ?? 1) > 1 ? reader.one(`${generation}resources.num_nodes`, count(1)) : undefined);
+  const free = less(facts.nodes, (facts.nodes?.value ?? 1) > 1 ? reader.one(`${generation}resources.num_nodes`, count(1)) : undefined);
   const gpus = less(facts.gpusPerNode, facts.nodes?.value === 1 ? reader.one(`${generation}resources.gpus_per_node`, count(1)) : undefined);
   const sizes = [facts.tensor, facts.pipeline, facts.context].reduce((product, size) => product * (size?.value ?? 1), 1);
-  const world = (nodes?.value ?? 0) * (gpus?.value ?? 0);
+  // the judges of NeMo Gym have nodes of the cluster (0.5), or others (later): where the batch shows that they have
+  const perNode = gpus?.value ?? 0;
+  const splitsBatch = (count = 0): boolean => ((facts.globalBatch?.value ?? 0) * sizes) % Math.max(1, count * perNode) === 0;
+  const withoutJudges = less(free, reader.one('env.nemo_gym.num_gpu_nodes', count(0)));
+  const nodes = splitsBatch(free?.value) || !splitsBatch(withoutJudges?.value) ? free : withoutJudges;
+  const world = (nodes?.value ?? 0) * perNode;
   const expert = (facts.expert?.value ?? 1) * (facts.pipeline?.value ?? 1);
   const rest = without(facts, 'nodes', 'gpusPerNode');
   if (world % sizes !== 0 || world % expert !== 0) return { ...rest, ...(gpus && { gpusPerNode: gpus }) };

@@ -127,9 +127,11 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   const model = benchmarkModel(ownLayer(layers), given);
   const facts = { ...given, ...model, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given), ...checkpoints };
   const purpose = purposeIn(document);
+  const openSizes = parallelNames.filter((name) => reader.isOpen(`model.${parallelKeys[name]}`));
   return {
-    ...launcherFile(document, 'nemo', { ...sizeDefaults(facts), ...facts }, reader),
+    ...launcherFile(document, 'nemo', { ...without(sizeDefaults(facts), ...openSizes), ...facts }, reader),
     ...(purpose && { purpose }),
+    ...(openSizes.length > 0 && { openSizes }),
     ...readNemoAdapters(reader, model.flavor),
   };
 }
@@ -211,12 +213,18 @@ function readNemoAdapters(reader: KeyReader, benchmark: Facts['flavor']): Pick<L
   return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...written, defaults, ...(!isLora && { unlike: scheme.value }) } };
 }
 
+const parallelKeys = {
+  tensor: 'tensor_model_parallel_size',
+  pipeline: 'pipeline_model_parallel_size',
+  context: 'context_parallel_size',
+  expert: 'expert_model_parallel_size',
+} as const;
+
+const parallelNames = Object.keys(parallelKeys) as readonly (keyof typeof parallelKeys)[];
+
 function sizeDefaults({ heads }: Facts): Facts {
   return {
-    tensor: byDefault(1, sentence`NeMo default: tensor_model_parallel_size 1`),
-    pipeline: byDefault(1, sentence`NeMo default: pipeline_model_parallel_size 1`),
-    context: byDefault(1, sentence`NeMo default: context_parallel_size 1`),
-    expert: byDefault(1, sentence`NeMo default: expert_model_parallel_size 1`),
+    ...Object.fromEntries(parallelNames.map((name) => [name, byDefault(1, sentence`NeMo default: ${parallelKeys[name]} 1`)])),
     ...(heads && { kvHeads: byDefault(heads.value, sentence`NeMo: without num_query_groups, as many as attention heads`) }),
   };
 }

@@ -15,6 +15,8 @@ export interface KeyReader {
   readonly facts: (table: Table) => Facts;
   /** The value of one key, from which no table makes a fact. */
   readonly one: <T>(path: string, read: Read<T>) => Fact<T> | undefined;
+  /** The file has the key, with a variable that nothing here sets. */
+  readonly isOpen: (path: string) => boolean;
   /** Values that the launcher will refuse, in the order met; each key once. */
   readonly remarks: () => readonly Finding[];
   /** `${NAME}` placeholders that were used as values. */
@@ -81,7 +83,13 @@ export function createKeyReader(document: YamlDocument, resolve: Resolver, find 
     return undefined;
   };
 
-  return { facts, one, remarks: () => [...remarks.values()], placeholders: () => [...placeholders] };
+  const isOpen = (path: string): boolean => {
+    const keys = path.split('.');
+    const value = find(document.root, keys)?.value;
+    return value?.kind === 'scalar' && resolve(value, keys).kind !== 'value';
+  };
+
+  return { facts, one, isOpen, remarks: () => [...remarks.values()], placeholders: () => [...placeholders] };
 }
 
 /** Numbers keep their spelling: `1_000`, `8.0`. */

@@ -7,9 +7,9 @@ import type { Fact, Facts, Program } from '../../run/facts';
 import { flagFact, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { policyOnly } from '../tables/launcher-file';
 import { anyOf, pathWord, word } from '../tables/reads';
-import { count, largestCount, names, on } from '../../languages/reads';
+import { count, keep, largestCount, names, on } from '../../languages/reads';
 import { factsOfTable, joined, tableReads, renamed, row, rows, type FlagTable } from '../tables/table';
-import { coreSizes } from '../megatron/core-keys';
+import { coreSizes, sharedSettings } from '../megatron/core-keys';
 import type { ShellProgram } from '../shell/program';
 import { isVerlScript } from './recognise';
 import { greatestDivisor } from '../../numbers';
@@ -40,8 +40,25 @@ const ownTable: FlagTable = {
   ),
 };
 
+/** Fields of Megatron Core's `TransformerConfig` that a script sets itself. */
+const coreFields: FlagTable = renamed(
+  {
+    firstStageLayers: [row('num_layers_in_first_pipeline_stage', sizes)],
+    lastStageLayers: [row('num_layers_in_last_pipeline_stage', sizes)],
+    embeddingAsLayer: [row('account_for_embedding_in_pipeline_split', { ...on(true), words: 'one' })],
+    lossAsLayer: [row('account_for_loss_in_pipeline_split', { ...on(true), words: 'one' })],
+    recomputeGranularity: [row('recompute_granularity', keep(['full', 'selective', 'none']))],
+    recomputeMethod: [row('recompute_method', keep(['uniform', 'block']))],
+    recomputeLayers: sharedSettings.recomputeLayers,
+  },
+  (name) => path(`${actor}.megatron.override_transformer_config.${name}`),
+);
+
 const table = joined(
-  renamed(coreSizes, (name) => path(`${actor}.megatron.${name}`)),
+  joined(
+    renamed(coreSizes, (name) => path(`${actor}.megatron.${name}`)),
+    coreFields,
+  ),
   ownTable,
 );
 
@@ -104,7 +121,12 @@ export const verlProgram: ShellProgram = {
     const written = { ...defaultNodes(flags), ...read, ...(project && { flavor: project }) };
     const sized = { ...written, ...sampleLength(flags), ...responseBatch(written, flags) };
     const whole = { ...sized, ...wholeBatch(sized) };
-    const facts = { ...whole, ...packedBatch(whole, flags), ...backendDefaults(written, flags), ...recomputeDefaults(flags) };
+    const facts = {
+      ...whole,
+      ...packedBatch(whole, flags),
+      ...backendDefaults(written, flags),
+      ...(written.recomputeGranularity === undefined && recomputeDefaults(flags)),
+    };
     const rank = rankKeys.map((key) => flagFact(flags.get(key), count(0))).find((found) => found !== undefined);
     const model = flags.get(mainKey);
     return {
