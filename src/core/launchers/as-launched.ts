@@ -37,10 +37,13 @@ const parallelSizes = ['tensor', 'pipeline'] as const;
 const incomplete: ReadonlySet<string> = new Set(['base-not-found', 'shell-not-followed', 'template-placeholders']);
 
 /** Flags of a file whose values are not known, and whether others may set what it does not: it is a part of a run, or a template. */
-export function leftOpenIn({ remarks, isPart, placeholders }: Pick<LauncherFile, 'remarks' | 'isPart' | 'placeholders'>): {
+export function leftOpenIn(launcher: Pick<LauncherFile, 'format' | 'program' | 'remarks' | 'isPart' | 'placeholders'>): {
   readonly flags: readonly string[];
   readonly isPart: boolean;
 } {
+  const { remarks, isPart, placeholders } = launcher;
+  const { namesShardingOnly } = programTraits(launcher);
+  const isOpened = (code: string): boolean => incomplete.has(code) && !(namesShardingOnly === true && code === 'base-not-found');
   const flags = remarks
     .filter(({ code }) => code === 'flag-unknown-value')
     .flatMap(({ message: { values } }) => {
@@ -48,7 +51,7 @@ export function leftOpenIn({ remarks, isPart, placeholders }: Pick<LauncherFile,
       return typeof name === 'string' ? [name] : [];
     });
   const hasHoles = flags.length === 0 && placeholders.length > 0;
-  return { flags, isPart: isPart === true || hasHoles || remarks.some(({ code }) => incomplete.has(code)) };
+  return { flags, isPart: isPart === true || hasHoles || remarks.some(({ code }) => isOpened(code)) };
 }
 
 /**

@@ -34,6 +34,8 @@ export interface LauncherTraits {
   readonly keepsStatesWhole?: true;
   /** What its files train on, where that is not a GPU: they are read, and planned only where a GPU is named. */
   readonly accelerator?: string;
+  /** A file that its configs name sets how state is sharded, never the layout: where that file is missing, no size is open. */
+  readonly namesShardingOnly?: true;
   /** It runs as Megatron-LM does, and is a program of its own: Megatron's checks and reports are not its. */
   readonly hasOwnChecks?: true;
 }

@@ -161,7 +161,7 @@ const others: Readonly<Record<string, Explanation>> = {
           ],
   },
   'cluster.groups': {
-    meaning: (t) => t('Nodes of several kinds. Each takes consecutive stages; layers are cut to speed up the slowest.'),
+    meaning: (t) => t('Nodes of several kinds. Each kind runs consecutive stages; slower ones get fewer layers.'),
     derived: ({ request: { layout, cluster }, cost }, t) => [
       ...placementLines(cluster, layout, t),
       ...nodeGroups(cluster).map(({ gpu }) => t('{0}: {1}.', gpu.name, gpu.source)),

@@ -40,7 +40,7 @@ describe('terapipe plan --lengths', () => {
       const text = (await line.run([...asked, '--set', 'training.globalBatch=2', '--all'])).out;
       assert.match(text, /\n +by lengths +[\d.]+ m?s expected: (chunks|packed)/);
       assert.match(text, /Lengths\n +2 lengths of documents, 176 tokens on average, 512 tokens at most; over all 3 global batches/);
-      assert.match(text, /over 2 lengths of documents a step takes .* expected, at most .* in 99 of 100 steps, with documents/);
+      assert.match(text, /a step over 2 lengths of documents takes .* on average, at most .* in 99 of 100 steps, with documents/);
       const broken = await line.run(['plan', tiny, '--set', 'training.lengths=[[0,1]]']);
       assert.match(broken.err, /training.lengths is/);
       assert.equal(broken.exitCode, 2);

@@ -100,7 +100,7 @@ export const trainerFiles: Composition = {
   read: (layers) => {
     const own = parsed(ownLayer(layers));
     const reader = createKeyReader(own, environmentOnly);
-    const [sharding] = layers.filter(isJson).map(readShardingFacts);
+    const [sharding = stageOfName(own)] = layers.filter(isJson).map(readShardingFacts);
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
     const ofTrainer = reader.facts(trainerKeys);
     const written: Facts = { ...fsdpDefaults(own), ...sharding, ...defaultOptimizerRank(ofTrainer), ...ofTrainer, ...optimizer };
@@ -114,6 +114,13 @@ export const trainerFiles: Composition = {
     };
   },
 };
+
+/** The stage of ZeRO that the name of a DeepSpeed JSON has, of one that is missing: `zero3_bf16.json`, `ds_z2_config.json`. */
+function stageOfName({ root }: YamlDocument): Facts {
+  const named = root.entries.get('deepspeed')?.value;
+  const stage = named?.kind === 'scalar' ? /(?:zero|stage|z)[-_]?([0-3])[^/\\]*\.json$/i.exec(named.text)?.[1] : undefined;
+  return stage === undefined ? {} : { zeroStage: byDefault(Number(stage), sentence`by the name of the missing DeepSpeed JSON`) };
+}
 
 function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text, 'last');

@@ -13,7 +13,7 @@ export const hfTrainer: Launcher = {
   isIts: ({ yaml }) => isTrainer(yaml()),
   reader: async () => composing((await import('./hf-trainer')).trainerFiles),
   editor: async () => (await import('./write')).trainerEditor,
-  traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated' },
+  traits: { ...megatronTraits, runtime: 'deepspeed', padsVocabulary: false, batchOfReplica: 'accumulated', namesShardingOnly: true },
   capabilities: trainer,
   modelNamed: modelOfHub,
 };

@@ -51,7 +51,7 @@ export function lengthReasons(over: OverLengths): Sentence[] {
   const best = bestWay(over.ways);
   if (best === null) return [];
   const others = over.ways.filter((way) => way !== best);
-  const expected = sentence`over ${counted(over.lengths, 'length')} of documents a step takes ${formatDuration(best.expectedMs)} expected, ${worstText(best, over)}, with documents ${wayNames[best.way]}`;
+  const expected = sentence`a step over ${counted(over.lengths, 'length')} of documents takes ${formatDuration(best.expectedMs)} on average, ${worstText(best, over)}, with documents ${wayNames[best.way]}`;
   const compared = others.reduce(
     (line, way) =>
       way.expectedMs >= best.expectedMs

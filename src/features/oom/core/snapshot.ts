@@ -1,5 +1,6 @@
 import { ExpectedError } from '../../../core/errors';
 import { fileStart } from '../../../core/languages/json/document';
+import { formatCount } from '../../../core/format';
 import { sentence } from '../../../core/sentence';
 import { heldParts, type HeldPart, type Holder, type MemorySnapshot } from './evidence';
 import { unpickle, type Pickled, type PickledDict } from './unpickle';
@@ -51,7 +52,12 @@ class SnapshotReader {
   look<T>(entry: T): T {
     if (++this.entries <= mostEntries) return entry;
     const remedy = sentence`record less: _record_memory_history(max_entries=100000, stacks="python")`;
-    throw new ExpectedError('snapshot-too-large', sentence`The snapshot has too many entries`, remedy, fileStart(this.file));
+    throw new ExpectedError(
+      'snapshot-too-large',
+      sentence`The snapshot has more than ${formatCount(mostEntries)} entries`,
+      remedy,
+      fileStart(this.file),
+    );
   }
 }
 

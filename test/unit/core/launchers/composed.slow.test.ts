@@ -330,6 +330,22 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
     assert.notEqual(run, null);
   });
 
+  it('has the sizes that Axolotl takes while the JSON is missing, and the stage of its name', async () => {
+    const { run } = await load({ 'ours.yml': axolotl });
+    assert.ok(run !== null);
+    const { layout, training } = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
+    assert.deepEqual([layout.tensor, layout.pipeline, layout.data, training.zeroStage], [1, 1, 8, 3]);
+    for (const [name, stage] of [
+      ['ds_z2_config.json', 2],
+      ['configs/Zero-1.json', 1],
+      ['zero3/ds.json', undefined],
+    ] as const) {
+      // prettier-ignore
+      const { launcher } = await load({ 'ours.yml': axolotl.replace('deepspeed_configs/zero3_bf16.json', name) });
+      assert.equal(launcher?.facts.zeroStage?.value, stage, name);
+    }
+  });
+
   it('is planned where it trains an adapter, with the modules that LLaMA-Factory takes', async () => {
     const factory =
       'model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n';
