@@ -19,6 +19,7 @@ describe('memory of published runs under TorchTitan and DeepSpeed', () => {
   for (const [family, rows] of [
     ['FSDP2', 13],
     ['Primus', 3],
+    ['Megatron-Bridge', 7],
   ] as const)
     it(`is within ${100 * unseenBounds[family]} % on average for ${family}, of whose rows no constant was made`, async () => {
       const peaks = (await unseenPeaks()).filter((row) => row.family === family);
