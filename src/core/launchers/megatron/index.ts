@@ -1,3 +1,4 @@
+import { modelOfHub } from '../../huggingface/hub-models';
 import { megatronCapabilities, type Launcher } from '../launcher';
 import { megatronTraits, type LauncherTraits } from '../traits';
 import { isMegatronShell, mentionsMegatron } from '../shell/recognise';
@@ -15,6 +16,7 @@ export const megatronShell: Launcher = {
   isIts: ({ text }) => isMegatronShell(text),
   isItsNamed: mentionsMegatron,
   reader: null,
+  modelNamed: modelOfHub,
   editor: async () => (await import('./write')).megatronShellEditor,
   exported: { id: 'megatron', name: 'Megatron-LM', what: sentence`a launch script`, language: 'shellscript', into: ['megatron-yaml'] },
   traits,

@@ -30,6 +30,7 @@ import {
 import { flagsThatDiffer, type MegatronFork } from './fork';
 import { flagFact, flagOutcome, placeOfValue, type LocatedFlag } from '../tables/located-flag';
 import { gradientType, masterType, typeBytes } from '../tables/optimizer-facts';
+import { pathWord } from '../tables/reads';
 import { factsOfTable, joined, lenient, tableReads, renamed, row, unlessAuto, type FlagTable } from '../tables/table';
 import { sliceFlags } from '../../slice-runtimes/flags';
 import {
@@ -258,9 +259,13 @@ const otherFlags: Readonly<Record<string, FlagRead<unknown>>> = {
   ...Object.fromEntries(sliceFlags.others.map(({ flag, word }): [string, FlagRead<unknown>] => [flag, word === null ? on(true) : text])),
 };
 
+/** slime's flag of the model on Hugging Face's hub, whose sizes its scripts have in a file of their own (`source models/qwen3-4B.sh`). */
+const checkpointOfHub = 'hf-checkpoint';
+
 const readsByFlag: ReadonlyMap<string, FlagRead<unknown>> = new Map<string, FlagRead<unknown>>([
   ...tableReads(flagTable),
   ...Object.entries(otherFlags),
+  [checkpointOfHub, pathWord],
 ]);
 
 /** Key of a flag in the maps here: `--nproc_per_node` and `nproc-per-node` are the same. */
@@ -278,7 +283,9 @@ export function flagWords(key: string): FlagRead<unknown>['words'] | undefined {
  * fact; see `megatronRemarks`.
  */
 export function megatronFacts(flags: ReadonlyMap<string, LocatedFlag>): Facts {
-  return withDerived(factsOfTable(flagTable, flags), flags);
+  const facts = withDerived(factsOfTable(flagTable, flags), flags);
+  const flavor = facts.layers === undefined && facts.hidden === undefined ? flagFact(flags.get(checkpointOfHub), pathWord) : undefined;
+  return { ...facts, ...(flavor && { flavor }) };
 }
 
 /** Flags whose value the program that a script starts will refuse. */

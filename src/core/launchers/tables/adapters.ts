@@ -57,13 +57,35 @@ export const adapterSettings: ReadonlyMap<string, FlagRead<unknown>['words']> = 
   ].map((name) => [name, 'many'] as const),
 ]);
 
+/** A pattern of modules whose last part lists them: `model.language_model.layers.[\d]+.(mlp|self_attn).(up|down|q|v)_proj`. */
+const modulePattern = /^(.{0,500}(?:[.*)]))\(((?:\w{1,40}\|){0,20}\w{1,40})\)(_proj)?\$?$/;
+
+const partsOfModules = [
+  [/attn|attention/, /^[qkvo]_proj$/],
+  [/mlp|feed_forward/, /^(?:gate|up|down)_proj$/],
+] as const;
+
+/** Modules by their names, or, where one text is a pattern of their paths as PEFT takes it, those that the pattern lists. */
+const moduleNames: FlagRead<readonly string[]> = {
+  ...names,
+  of: (words) => {
+    const [, path, list, ending = ''] = (words.length === 1 ? modulePattern.exec(words[0] ?? '') : null) ?? [];
+    if (path === undefined || list === undefined || /vision|visual|audio/.test(path)) return names.of(words);
+    const listed = list.split('|').map((name) => `${name}${ending}`);
+    const parent = /\(([\w|]{1,200})\)\\?\.$/.exec(path)?.[1];
+    if (parent === undefined) return { value: listed };
+    const open = partsOfModules.filter(([part]) => part.test(parent)).map(([, modules]) => modules);
+    return { value: listed.filter((name) => open.some((modules) => modules.test(name))) };
+  },
+};
+
 /** Settings of LoRA as Hugging Face's trainers, LLaMA-Factory and Axolotl name them. */
 export function loraSettings(find: FindSetting): Omit<GivenAdapters, 'place' | 'name'> {
   const first = <T>(all: readonly string[], read: FlagRead<T>): Setting<T> | undefined =>
     all.map((name) => find(name, read)).find((fact) => fact !== undefined);
   const isOn = (all: readonly string[]): Setting<boolean> | undefined =>
     all.map((name) => find(name, toggle)).find((fact) => fact?.value === true);
-  const targets = first(targetNames, names);
+  const targets = first(targetNames, moduleNames);
   const all = isOn(['lora_target_linear']);
   const dropout = find('lora_dropout', share);
   const rank = first(rankNames, count(1));

@@ -70,3 +70,31 @@ describe('judges of NeMo Gym', () => {
     assert.equal((await load('rlhf.yaml', yaml(''))).launcher?.facts.nodes?.value, 40);
   });
 });
+
+describe("slime's scripts", () => {
+  const script = (sizes: string): string =>
+    `MODEL_DIR=/root\n${sizes}\nCKPT_ARGS=(\n  --hf-checkpoint \${MODEL_DIR}/Qwen3-30B-A3B\n)\npython3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 \${MODEL_ARGS[@]} \${CKPT_ARGS[@]} --tensor-model-parallel-size 4 --expert-model-parallel-size 8 --seq-length 4096 --global-batch-size 256 --micro-batch-size 1\n`; // prettier-ignore
+
+  it('have the sizes of the published model where the file of its arguments is not here, and no name of a model where it is', async () => {
+    const bare = await load('run.sh', script('source "${SCRIPT_DIR}/models/qwen3-30B-A3B.sh"'));
+    assert.deepEqual([bare.run?.model.layers.value, bare.launcher?.facts.flavor?.value], [48, '/root/Qwen3-30B-A3B']);
+    const whole = await load('run.sh', script('MODEL_ARGS=(--num-layers 24 --hidden-size 1024 --num-attention-heads 16)'));
+    assert.deepEqual([whole.run?.model.layers.value, whole.launcher?.facts.flavor], [24, undefined]);
+  });
+});
+
+describe('targets of LoRA that a pattern of modules lists', () => {
+  const targets = async (pattern: string): Promise<unknown> => {
+    const yaml = `base_model: Qwen/Qwen2-VL-7B-Instruct\nadapter: lora\nlora_r: 32\nlora_target_modules: '${pattern}'\nsequence_len: 8192\nmicro_batch_size: 1\n`;
+    return (await load('lora.yaml', yaml)).launcher?.adapters?.targets?.value;
+  };
+
+  it('are those modules of the language model that are in the parts it names', async () => {
+    const layers = 'model.language_model.layers.[\\d]+.';
+    const attention = ['q_proj', 'k_proj', 'v_proj', 'o_proj'];
+    assert.deepEqual(await targets(`${layers}(mlp|self_attn).(up|down|q|o)_proj`), ['up_proj', 'down_proj', 'q_proj', 'o_proj']);
+    assert.deepEqual(await targets(`${layers}(self_attn).(up|down|gate|q|k|v|o)_proj`), attention);
+    assert.deepEqual(await targets('.*\\.(q_proj|k_proj|v_proj|o_proj)'), attention);
+    assert.deepEqual(await targets('q_proj'), ['q_proj']);
+  });
+});
