@@ -1,6 +1,6 @@
 import { additions, type ElasticVariant, type VariantId, epochLayout } from '../../../src/features/elastic/core/plan';
 import { durationQuantity, formatCount, formatDuration, formatNumber, plural } from '../../../src/core/format';
-import { outcomesText } from '../../../src/features/elastic/core/outcomes-text';
+import { outcomeTexts } from '../../../src/features/elastic/core/outcomes-text';
 import type { PageElastic } from '../../../src/protocol/page';
 import { h } from '../../base/dom';
 import { figure } from '../../shared/figures';
@@ -64,7 +64,7 @@ export function openInputs({ study }: PageElastic): HTMLElement | null {
   const { inputs } = study.range;
   if (inputs.length === 0) return null;
   const item = (input: (typeof inputs)[number]): HTMLElement =>
-    h('li', {}, t('{0}: {1}', input.keys.join(', '), say(outcomesText(input), t)));
+    h('li', {}, input.keys.join(', '), ...outcomeTexts(input).map((outcome) => h('div', {}, say(outcome, t))));
   return h('section', { class: 'elastic-inputs' }, h('h2', {}, t('Set these: they decide')), h('ul', {}, ...inputs.map(item)));
 }
 

@@ -8,7 +8,7 @@ import { studyElastic, type ElasticStudy, type MicroBatchCurve } from '../core/s
 import { resolveElastic } from '../core/resolve';
 import { placed } from '../../../core/errors';
 import { elasticJson } from '../json';
-import { outcomesText } from '../core/outcomes-text';
+import { outcomeTexts } from '../core/outcomes-text';
 import { elasticHtml } from '../core/report';
 import { column, formatCount, formatDuration, formatNumber, plural } from '../../../core/format';
 import { reportedAssumptions } from '../../../core/domain/request';
@@ -122,7 +122,12 @@ function decisionText({ request, speedup, totalMs, variants }: ElasticPlan, { de
       ...(request.throughputs.length > 0 ? ['As modelled: measured rates hold for the pipelines that were measured.'] : []),
     ].join(' '),
     `As set, pipelines of ${plural(request.firstLength, 'GPU')}: ${formatNumber(speedup)}x${rangeText(range.speedup, (x) => `${formatNumber(x)}x`)} over no freezing, ${formatDuration(totalMs)}${rangeText(range.totalMs, formatDuration)} instead of ${formatDuration(without)}${rangeText(range.withoutFreezingMs, formatDuration)}`,
-    ...range.inputs.map((input) => `Depends on ${input.keys.join(' and ')}: ${say(outcomesText(input))}`),
+    ...range.inputs.map(
+      (input) =>
+        `Depends on ${input.keys.join(' and ')}: ${outcomeTexts(input)
+          .map((outcome) => say(outcome))
+          .join('; ')}`,
+    ),
     ...(best === asked ? [] : [`Next: the same command with ${changes.map((change) => `--set ${change}`).join(' ')}`]),
   ].join('\n');
 }
