@@ -225,7 +225,7 @@ describe('plan.json for the PyTorch runtime', () => {
       [ofModel({ attentionSinks: true }), /attention sinks/],
       [ofModel({ mtpLayers: 1 }), /multi-token prediction/],
       [ofModel({ vocab: 0 }), /vocabulary/],
-      [ofModel({ outputGate: true }), /a gate of the output/],
+      [ofModel({ outputGate: true }), /a gate on the output/],
       [ofModel({ embeddingNorm: true }), /norm of the embedding/],
       [ofModel({ normsPerLayer: 3 }), /3 norms per layer/],
       [ofModel({ normsPerLayer: 1 }), /one norm per layer/],
