@@ -2,11 +2,12 @@
 // minifies.
 import esbuild from 'esbuild';
 import { realpathSync } from 'node:fs';
-import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { Script } from 'node:vm';
 import { toolkitPlugins } from './webview/toolkit-plugins.mjs';
 
 const production = process.argv.includes('--production');
@@ -157,11 +158,28 @@ const asTables = {
         path.join(folder, 'terminal-later.js'),
         modules((name) => !first.has(name)),
       );
+      await put(path.join(folder, 'help.js'), `module.exports = ${JSON.stringify(await textsAtOnce(path.join(folder, 'terminal.js')))};\n`);
       const notices = outputFiles.filter(({ path: file }) => file.endsWith('.LEGAL.txt')).map(({ text }) => text);
       if (notices.length > 0) await put(path.join(folder, 'terminal.js.LEGAL.txt'), notices.join('\n'));
     });
   },
 };
+
+/** The texts of `src/cli/text-at-once.ts`, which the program prints without loading what they are made of. */
+async function textsAtOnce(table) {
+  const modules = new Script(await readFile(table, 'utf8')).runInThisContext();
+  const external = createRequire(path.resolve(table));
+  const loaded = new Map();
+  const load = (name) => {
+    if (!Object.hasOwn(modules, name)) return external(name);
+    const known = loaded.get(name) ?? { exports: {} };
+    if (loaded.has(name)) return known.exports;
+    loaded.set(name, known);
+    modules[name](known.exports, load, known, path.dirname(table));
+    return known.exports;
+  };
+  return load('./text-at-once.js').everyText();
+}
 
 /** Numbers in place of hashes, which pack badly; files that are loaded by name keep theirs. */
 function nameShort(names) {

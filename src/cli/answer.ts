@@ -2,7 +2,7 @@ import type { Finding } from '../core/findings';
 import { lineColumnAt, printable } from '../core/text';
 import type { ExpectedError } from '../core/errors';
 import type { Place } from '../core/domain/located';
-import { remarkLine, remarkSeverity, type Remark } from '../core/launchers/writing/launch-settings';
+import { remarkLine, remarkSeverity, type Remark } from '../core/launchers/writing/remarks';
 import { say } from '../core/sentence';
 
 /** The text of a command: the same in JSON and in words, and the exit status. */

@@ -19,7 +19,7 @@ import { writeScheduleCsv } from '../core/schedules/pytorch-csv/write';
 import type { Timeline } from '../core/schedules/schedule';
 import { whereText, type PrintedFinding } from './answer';
 import { counted, say, sentence } from '../core/sentence';
-import type { Remark } from '../core/launchers/writing/launch-settings';
+import type { Remark } from '../core/launchers/writing/remarks';
 
 /** A file made of a plan. */
 export interface ExportedFile {

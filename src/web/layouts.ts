@@ -6,7 +6,7 @@ import { editableFile } from '../core/export/launchers/edit-launcher';
 import { formatDuration } from '../core/format';
 import { listPlans } from '../core/layout-search/plans';
 import { toPlanRequest } from '../core/layout-search/request-of';
-import { remarkLine } from '../core/launchers/writing/launch-settings';
+import { remarkLine } from '../core/launchers/writing/remarks';
 import type { LauncherFormat } from '../core/run/config-format';
 import { own } from '../core/records';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../core/rules/plan/checkpoint-findings';

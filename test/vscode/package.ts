@@ -40,6 +40,7 @@ const needed = [
   'dist/cli.js',
   'dist/command.js',
   'dist/terminal.js',
+  'dist/help.js',
   'dist/tools.js',
   'dist/mcp.js',
   'dist/skills/terapipe/SKILL.md',

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { applyLayout, headedFile } from '../../core/export/apply-layout';
 import { editableFile, requireWritable } from '../../core/export/launchers/edit-launcher';
 import { withSource } from '../../core/export/launchers/launch-settings';
-import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
+import { remarkSeverity, type Remark } from '../../core/launchers/writing/remarks';
 import { requirePlannable } from '../../core/export/slices/runs';
 import { slicedRun } from '../../core/export/slices/searched-run';
 import { findSliceRuntime } from '../../core/slice-runtimes/registry';

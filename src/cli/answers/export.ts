@@ -3,7 +3,7 @@ import { closest } from '../../core/suggest';
 import { editedCopy } from '../../core/export/apply-layout';
 import { editableFile, editLauncher, type EditableFile, type EditedLauncher } from '../../core/export/launchers/edit-launcher';
 import { plannedStep, withSource } from '../../core/export/launchers/launch-settings';
-import { remarkSeverity, type Remark } from '../../core/launchers/writing/launch-settings';
+import { remarkSeverity, type Remark } from '../../core/launchers/writing/remarks';
 import { listedSlices } from '../../core/export/slices/runs';
 import { isSplitsSource, patchedSplits } from '../../core/export/slices/patch';
 import { unifiedDiff } from '../../core/export/line-diff';

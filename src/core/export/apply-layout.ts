@@ -17,7 +17,7 @@ import {
   type EditedLauncher,
 } from './launchers/edit-launcher';
 import { launchSettingsOfFound, stepOfFound, type PlannedStep } from './launchers/launch-settings';
-import { remarkLine, type Remark } from '../launchers/writing/launch-settings';
+import { remarkLine, type Remark } from '../launchers/writing/remarks';
 import { say, sentence } from '../sentence';
 import { printable } from '../text';
 

@@ -11,7 +11,7 @@ import { sliceExports } from '../../core/export/slices/registry';
 import { listedSlices } from '../../core/export/slices/runs';
 import { exportMenu } from '../../core/export/export-menu';
 import { withSource } from '../../core/export/launchers/launch-settings';
-import { remarkLine, remarkSeverity, type Remark, type RemarkSeverity } from '../../core/launchers/writing/launch-settings';
+import { remarkLine, remarkSeverity, type Remark, type RemarkSeverity } from '../../core/launchers/writing/remarks';
 import type { NewLauncher } from '../../core/export/launchers/new-launcher';
 import { launchers } from '../../core/launchers/registry';
 import type { LauncherFormat } from '../../core/run/config-format';

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { CancelledError, ExpectedError } from '../../core/errors';
 import { runtimeFiles, type WrittenRun } from '../../core/export/torch/folder';
-import { remarkLine } from '../../core/launchers/writing/launch-settings';
+import { remarkLine } from '../../core/launchers/writing/remarks';
 import { say, sentence } from '../../core/sentence';
 import { existingFiles, readFolder, writeFolder } from '../../files/text-folder';
 import { showInformationMessage, showWarningMessage } from '../platform/ui';

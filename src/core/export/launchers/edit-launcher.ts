@@ -8,7 +8,8 @@ import type { TextEdit } from '../../findings';
 import { quoted } from '../../text';
 import { editsBetween } from '../line-diff';
 import type { PlannedStep } from './launch-settings';
-import type { LaunchSettings, Remark } from '../../launchers/writing/launch-settings';
+import type { LaunchSettings } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 import { otherModelWhat, requireAsPlanned, carriedPlanSettings } from './planned-again';
 import {
   isStartFact,

@@ -24,7 +24,7 @@ import { usualCut } from '../../partition/stages';
 import { schemeAlike, splitLengths } from '../../planner/candidates/splits';
 import { scheduleKind } from '../../schedules/registry';
 import type { PlannedStep } from './launch-settings';
-import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 import { planSettings, type PlanSetting, type DesiredSetting } from '../../launchers/writing/desired-setting';
 import { say, sentence, type Value } from '../../sentence';
 

@@ -27,7 +27,7 @@ import type { PlanRequest, TrainingSpec } from '../../domain/request';
 import { isRecomputed } from '../../domain/recompute';
 import type { Scheme, SequenceSplit } from '../../domain/scheme';
 import { runtimeProfile, usualAccumulation, usualLoss, usualSequenceParallel } from '../../domain/runtime';
-import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 
 /** Refuses what a runtime does not run. */
 export function refused(runtime: string, what: Value, remedy: Sentence): ExpectedError {

@@ -1,7 +1,7 @@
 import type { LauncherReader } from '../../run/facts';
 import type { Run } from '../../run/run';
 import type { Plan } from '../../planner/plan';
-import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 
 /** A file that gives a runtime a plan's slices. */
 export interface WrittenSlices {

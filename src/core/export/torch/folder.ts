@@ -1,5 +1,5 @@
 import { plannedStep } from '../launchers/launch-settings';
-import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 import type { Plan } from '../../planner/plan';
 import { torchPlan } from './plan-file';
 import { readmeText } from './readme';

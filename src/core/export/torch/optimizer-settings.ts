@@ -1,5 +1,5 @@
 import { carriedFlags } from '../../launchers/megatron/carried-flags';
-import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 import type { TrainingSpec } from '../../domain/request';
 import type { Plan } from '../../planner/plan';
 import { sentence } from '../../sentence';

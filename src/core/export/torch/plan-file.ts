@@ -5,7 +5,7 @@ import { resolveRankOrder } from '../../domain/runtime';
 import { without } from '../../records';
 import type { ModelSpec } from '../../domain/model';
 import type { PlanRequest } from '../../domain/request';
-import type { Remark } from '../../launchers/writing/launch-settings';
+import type { Remark } from '../../launchers/writing/remarks';
 import { chosenCandidate, type Candidate, type Plan } from '../../planner/plan';
 import { maximumTimelineOperations } from '../../planner/predict/predict';
 import { sum } from '../../numbers';

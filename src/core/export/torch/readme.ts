@@ -1,6 +1,6 @@
 import { formatBytes, formatCount, formatDuration, plural } from '../../format';
 import type { LaunchSettings } from '../../launchers/writing/launch-settings';
-import { remarkLine, type Remark } from '../../launchers/writing/launch-settings';
+import { remarkLine, type Remark } from '../../launchers/writing/remarks';
 import { say } from '../../sentence';
 import { capitalised, printable } from '../../text';
 import type { TorchPlan } from './schema';

@@ -4,7 +4,8 @@ import type { Facts, FactName, LauncherFile } from '../../run/facts';
 import { formatCount } from '../../format';
 import { countOf } from '../counts';
 import { runtimeSchedules } from '../../schedules/registry';
-import { accumulationSteps, type LaunchSettings, type ModelGap } from '../writing/launch-settings';
+import { accumulationSteps, type LaunchSettings } from '../writing/launch-settings';
+import type { ModelGap } from '../writing/remarks';
 import {
   never,
   countSetting,

@@ -12,7 +12,8 @@ import { bridgeKeys } from './megatron-bridge';
 import type { SettingEdit } from '../writing/desired-setting';
 import type { Carried, Editor } from '../writing/editor';
 import { namesIn, settingsByPath, spellingsIn, type KeyNames } from '../writing/key-names';
-import { headerLines, type LaunchSettings, type ModelGap, type Remark } from '../writing/launch-settings';
+import { headerLines, type LaunchSettings } from '../writing/launch-settings';
+import type { ModelGap, Remark } from '../writing/remarks';
 import { sentence } from '../../sentence';
 import { yamlSyntax, yamlValue, type YamlDialect } from '../writing/yaml-syntax';
 

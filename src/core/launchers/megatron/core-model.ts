@@ -1,4 +1,5 @@
-import { fieldsSeverity, type LaunchSettings, type ModelGap } from '../writing/launch-settings';
+import type { LaunchSettings } from '../writing/launch-settings';
+import { fieldsSeverity, type ModelGap } from '../writing/remarks';
 import type { ModelSpec, RopeScaling } from '../../domain/model';
 import { yamlNumber } from '../../languages/yaml/number';
 import { sentence, type Sentence } from '../../sentence';

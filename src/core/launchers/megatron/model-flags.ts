@@ -1,6 +1,6 @@
 import type { ModelSpec } from '../../domain/model';
 import { listOf, sentence } from '../../sentence';
-import { fieldsSeverity, type ModelGap } from '../writing/launch-settings';
+import { fieldsSeverity, type ModelGap } from '../writing/remarks';
 import { attentionParts, positionParts, scoreParts } from './attention-parts';
 import { expertParts } from './expert-parts';
 import { stateFlags, statePart } from './hybrid-flags';

@@ -1,6 +1,7 @@
 import type { Carried } from '../writing/editor';
 import { slurmHeader, startLines } from '../writing/torchrun-script';
-import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
+import { headerLines, type LaunchSettings } from '../writing/launch-settings';
+import type { Remark } from '../writing/remarks';
 import { isDataFlag } from './carried-flags';
 import { oldestCore } from './core-version';
 import { usualFp8Format } from '../../domain/number-formats';

@@ -2,7 +2,7 @@ import type { Fact, FactName, LauncherFile } from '../../run/facts';
 import type { TextRange } from '../../domain/located';
 import { say, sentence, type Sentence } from '../../sentence';
 import { isStartFact } from '../writing/desired-setting';
-import type { Remark } from '../writing/launch-settings';
+import type { Remark } from '../writing/remarks';
 import { flagKey } from './megatron-flags';
 import { megatronFlags } from './written-keys';
 

@@ -1,7 +1,8 @@
 import { plural } from '../../format';
 import type { SettingValue } from '../../languages/text-edits';
 import type { Carried } from '../writing/editor';
-import { headerLines, type LaunchSettings, type Remark } from '../writing/launch-settings';
+import { headerLines, type LaunchSettings } from '../writing/launch-settings';
+import type { Remark } from '../writing/remarks';
 import { findFlavor } from './toml-model';
 import { tomlValue } from './toml-syntax';
 

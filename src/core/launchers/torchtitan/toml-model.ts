@@ -3,7 +3,7 @@ import { readHuggingFace } from '../../huggingface/reader';
 import { differentFields, modelFields } from '../../model/fields';
 import { toModelSpec, withDetails } from '../../run/written-model';
 import { sentence } from '../../sentence';
-import { fieldsSeverity, type ModelGap } from '../writing/launch-settings';
+import { fieldsSeverity, type ModelGap } from '../writing/remarks';
 import { flavorConfig, flavorDetails } from './flavors';
 
 /** Flavors of v0.2.2, the last version that reads TOML, by `model.name`. */

@@ -4,7 +4,8 @@ import type { DesiredSetting, SettingEdit } from './desired-setting';
 import type { KeyNames } from './key-names';
 import type { Sentence } from '../../sentence';
 import type { LauncherTraits } from '../traits';
-import type { LaunchSettings, ModelGap, Remark } from './launch-settings';
+import type { LaunchSettings } from './launch-settings';
+import type { ModelGap, Remark } from './remarks';
 
 /** How settings are written in one kind of file. */
 export interface Syntax {

@@ -1,6 +1,6 @@
 import { placed } from '../../../core/errors';
 import { runtimeFiles } from '../../../core/export/torch/folder';
-import { remarkSeverity } from '../../../core/launchers/writing/launch-settings';
+import { remarkSeverity } from '../../../core/launchers/writing/remarks';
 import type { Run } from '../../../core/run/run';
 import { printable } from '../../../core/text';
 import { say } from '../../../core/sentence';

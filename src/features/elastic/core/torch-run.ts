@@ -6,7 +6,7 @@ import { optimizerSettings } from '../../../core/export/torch/optimizer-settings
 import { adamNames, requireElasticTrainable } from '../../../core/export/torch/refusals';
 import { runScript } from '../../../core/export/torch/run-script';
 import { formatDuration, formatNumber, plural } from '../../../core/format';
-import { remarkLine, type Remark } from '../../../core/launchers/writing/launch-settings';
+import { remarkLine, type Remark } from '../../../core/launchers/writing/remarks';
 import { maximum } from '../../../core/numbers';
 import { capitalised, printable } from '../../../core/text';
 import { say, sentence } from '../../../core/sentence';

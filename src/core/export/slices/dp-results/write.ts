@@ -10,7 +10,7 @@ import { say, sentence } from '../../../sentence';
 import type { PlanRequest } from '../../../domain/request';
 import { chunksPerRound, type Scheme } from '../../../domain/scheme';
 import { quoted } from '../../../text';
-import type { Remark } from '../../../launchers/writing/launch-settings';
+import type { Remark } from '../../../launchers/writing/remarks';
 import type { WrittenSlices } from '../slice-export';
 import { without } from '../../../records';
 import { refused, replacedBy, requireUnbroken } from '../runs';

@@ -4,7 +4,7 @@ import { editableFile, requireEdited, thatSet, writtenInto } from '../../../../c
 import { launcherSettings } from '../../../../core/export/launchers/memory-fixes';
 import { plannedStep } from '../../../../core/export/launchers/launch-settings';
 import { unifiedDiff } from '../../../../core/export/line-diff';
-import { remarkLine } from '../../../../core/launchers/writing/launch-settings';
+import { remarkLine } from '../../../../core/launchers/writing/remarks';
 import { mayFit } from '../../../../core/memory-model/verdict';
 import { chosenCandidate } from '../../../../core/planner/plan';
 import { say, sentence } from '../../../../core/sentence';

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { commands } from '../../../src/cli/registry';
+import { everyText, textAtOnce } from '../../../src/cli/text-at-once';
+import { openCommandLine, type CommandLine } from './command-line';
+
+describe('texts that the program prints as the build wrote them', () => {
+  let cli: CommandLine;
+  before(() => {
+    cli = openCommandLine();
+  });
+  after(() => {
+    cli.dispose();
+  });
+
+  it('are what is made of the same command line', () => {
+    const texts = everyText();
+    assert.deepEqual(Object.keys(texts).sort(), [...Object.keys(commands), '', '--version'].sort());
+    for (const [name, text] of Object.entries(texts)) assert.equal(textAtOnce(name === '--version' ? [name] : ['help', name]), text, name);
+  });
+
+  it('are printed in all spellings, and made where the file of the build is missing', async () => {
+    const bundle = await cli.bundle();
+    const print = (args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [bundle, ...args], { encoding: 'utf8', cwd: cli.folder });
+      return [status, stdout, stderr];
+    };
+    const lines = ['--help', '-h', 'help', 'help plan', 'plan --help', 'plan -h', '--version', 'mcp --help', 'help nothing'].map((line) =>
+      line.split(' '),
+    );
+    const written = lines.map(print);
+    for (const [index, args] of lines.entries()) assert.deepEqual(written[index], [0, textAtOnce(args), ''], args.join(' '));
+    rmSync(path.join(path.dirname(bundle), 'help.js'));
+    assert.deepEqual(lines.map(print), written);
+  });
+});
