@@ -78,7 +78,7 @@ const sizeFlags = {
 } as const;
 
 /** Parallel sizes that a file takes from a variable that nobody sets: no rule may take the launcher's default for them. */
-export function unknownSizes(file: Pick<LauncherFile, 'facts' | 'remarks' | 'openSizes'>): Facts {
+export function unknownSizes(file: Pick<LauncherFile, 'facts' | 'format' | 'program' | 'remarks' | 'openSizes'>): Facts {
   const { flags } = leftOpenIn({ ...file, placeholders: [] });
   const isOpen = (name: string, flag: RegExp): boolean =>
     file.openSizes?.some((open) => open === name) === true || flags.some((written) => flag.test(written));
