@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
  * Replaces a part of one module, and fails where the module has no such part: a version that the change was not written for.
  * @param {RegExp} filter the module
  * @param {RegExp} part
- * @param {string} by
+ * @param {string | ((...found: string[]) => string)} by
  * @returns {import('esbuild').Plugin}
  */
 function replacing(filter, part, by) {
@@ -18,7 +18,7 @@ function replacing(filter, part, by) {
       build.onLoad({ filter }, async ({ path }) => {
         const text = await readFile(path, 'utf8');
         if (!part.test(text)) throw new Error(`${path} has no ${part.source} to replace`);
-        return { contents: text.replace(part, () => by), loader: 'js' };
+        return { contents: text.replace(part, typeof by === 'string' ? () => by : by), loader: 'js' };
       });
     },
   };
@@ -70,14 +70,19 @@ export const ComponentPresentation = {
 const tokensInCss = replacing(
   /webview-ui-toolkit[\\/]dist[\\/]utilities[\\/]design-tokens[\\/]create\.js$/,
   /^[\s\S]*export function create\([\s\S]*$/,
-  `export const create = (name, variable) => ({
-  withDefault(value) {
-    const fallback = name.includes('background') ? \`var(--toolkit-no-background, \${value})\` : value;
-    return \`var(--\${name}, \${variable?.startsWith('--vscode-') ? \`var(\${variable}, \${fallback})\` : value})\`;
-  },
-});
+  `export const create = ([name, variable], value) => {
+  const fallback = name.includes('background') ? \`var(--toolkit-no-background, \${value})\` : value;
+  return \`var(--\${name}, \${variable?.startsWith('--vscode-') ? \`var(\${variable}, \${fallback})\` : value})\`;
+};
 `,
 );
 
+/** Most of those colours are of elements that the page does not have: calls that are known to do nothing else are left out. */
+const usedTokens = replacing(
+  /webview-ui-toolkit[\\/]dist[\\/]design-tokens\.js$/,
+  /\bcreate\(([^)]*)\)\s*\.withDefault\(/g,
+  (_, names) => `/* @__PURE__ */ create([${names}], `,
+);
+
 /** The plugins of every bundle of the page. */
-export const toolkitPlugins = [withoutStyleProbe, oneDesignSystem, onePresentation, tokensInCss];
+export const toolkitPlugins = [withoutStyleProbe, oneDesignSystem, onePresentation, tokensInCss, usedTokens];
