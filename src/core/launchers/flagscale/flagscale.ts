@@ -1,4 +1,9 @@
+import { byDefault } from '../../domain/located';
+import { count, positiveNumber } from '../../languages/reads';
+import type { Facts } from '../../run/facts';
+import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
+import { flagFact } from '../tables/located-flag';
 import type { Base, Layer } from '../../languages/layers';
 import { addArguments, fileOfArguments, noArguments, splitAsLayout, type Arguments } from '../megatron/yaml-arguments';
 import { mapAt, parseYaml, type YamlDocument, type YamlMap } from '../../languages/yaml/document';
@@ -15,9 +20,22 @@ export const flagScaleFiles: Composition = {
     for (const document of documents) addFile(all, document);
     splitAsLayout(all, 'hetero-pipeline-layer-split');
     const own = documents.at(-1) ?? parsed({ file: '', text: '' });
-    return fileOfArguments('flagscale', layers, own, all);
+    const file = fileOfArguments('flagscale', layers, own, all);
+    return { ...file, facts: { ...roundedFfn(file.facts, all), ...file.facts } };
   },
 };
+
+/**
+ * The feed-forward width of a gated network where the file gives what it is a multiple of (FlagScale's patch of Megatron-LM's
+ * `validate_args`): Megatron-LM's own rounds down to a multiple of 64.
+ */
+function roundedFfn({ ffn, hidden, gatedMlp }: Facts, { flags }: Arguments): Pick<Facts, 'ffn'> {
+  const multiple = flagFact(flags.get('multiple-of'), count(1))?.value;
+  if (ffn !== undefined || hidden === undefined || gatedMlp?.value !== true || multiple === undefined) return {};
+  const factor = flagFact(flags.get('hidden-dim-multiplier'), positiveNumber)?.value ?? 1;
+  const width = Math.trunc(Math.trunc((8 * hidden.value) / 3) * factor);
+  return { ffn: byDefault(multiple * Math.ceil(width / multiple), sentence`FlagScale rounds it up to a multiple of ${multiple}`) };
+}
 
 function parsed({ file, text }: Layer): YamlDocument {
   return parseYaml(file, text);

@@ -98,3 +98,15 @@ describe('targets of LoRA that a pattern of modules lists', () => {
     assert.deepEqual(await targets('q_proj'), ['q_proj']);
   });
 });
+
+describe('the feed-forward width of a FlagScale YAML', () => {
+  it('is rounded up to the multiple that it gives, as its patch of Megatron-LM does', async () => {
+    const yaml = (more: string): string =>
+      `system:\n  tensor_model_parallel_size: 1\n  pipeline_model_parallel_size: 2\n  precision:\n    bf16: true\nmodel:\n  num_layers: 24\n  hidden_size: 2048\n  num_attention_heads: 16\n  seq_length: 4096\n  max_position_embeddings: 4096\n  swiglu: true\n${more}  micro_batch_size: 8\n  global_batch_size: 1024\ndata:\n  data_path: /data\n`; // prettier-ignore
+    const width = async (more: string): Promise<number | undefined> => (await load('1_8b.yaml', yaml(more))).run?.model.ffn.value;
+    assert.equal(await width(''), 5440);
+    assert.equal(await width('  multiple_of: 128\n'), 5504);
+    assert.equal(await width('  multiple_of: 128\n  hidden_dim_multiplier: 2\n'), 11_008);
+    assert.equal(await width('  multiple_of: 128\n  ffn_hidden_size: 5632\n'), 5632);
+  });
+});
