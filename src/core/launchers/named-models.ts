@@ -80,10 +80,10 @@ function namedModelTexts({ name, home, isPart }: ModelOfLauncher): Readonly<Reco
     };
   if ('base' in home)
     return {
-      reason: sentence`taken from ${home.base}, whose name ${name} has`,
+      reason: sentence`those of ${home.base}, whose name ${name} contains`,
       message: isPart
-        ? sentence`The sizes of ${quoted(name)} are not here: the language model of ${home.base}, which its name has, is planned`
-        : sentence`The sizes of ${quoted(name)} are not here: those of ${home.base}, which its name has, are taken`,
+        ? sentence`${quoted(name)} has no published sizes here: the language model of ${home.base}, whose name it contains, is planned`
+        : sentence`${quoted(name)} has no published sizes here: those of ${home.base}, whose name it contains, are planned`,
       remedy: sentence`if your model has others, put its config.json next to this file`,
     };
   const { launcher } = home;

@@ -126,7 +126,7 @@ describe('batches of verl', () => {
     // of another owner: an assumption, which is reported
     assert.equal(await model('M=$CKPT/ours-Qwen3-8B'), 36);
     const others = await load(`M=someone/Qwen3-8B\n${training('trainer.nnodes=1 actor_rollout_ref.model.path=$M')}`);
-    assert.ok(others.findings.some(({ message }) => say(message).endsWith('those of qwen3-8b, which its name has, are taken')));
+    assert.ok(others.findings.some(({ message }) => say(message).endsWith('those of qwen3-8b, whose name it contains, are planned')));
     assert.equal(await model('M=$CKPT/ours-Qwen3-8B-pruned'), null);
     assert.equal(await model('M=$RUN'), null);
     const { findings } = await load(training('trainer.nnodes=1 actor_rollout_ref.model.path=$HOME/models/Qwen2.5-VL-7B-Instruct'));
