@@ -14,13 +14,14 @@ const asking: readonly string[] = ['-h', '--help', '--version'];
 function writtenText(args: readonly string[]): string | null {
   const [first = '', second = ''] = args;
   const isHelp = (word: string): boolean => word === '-h' || word === '--help';
+  const isName = (word: string): boolean => word !== 'help' && !word.startsWith('-');
   const name =
     args.length === 1 && (first === 'help' || isHelp(first))
       ? ''
       : args.length === 1 && first === '--version'
         ? first
         : args.length === 2 && (first === 'help' || isHelp(second))
-          ? [first, second].find((word) => word !== 'help' && !isHelp(word))
+          ? [first, second].find(isName)
           : undefined;
   if (name === undefined) return null;
   try {

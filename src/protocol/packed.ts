@@ -148,16 +148,15 @@ function pack(message: unknown): { readonly head: PackedMessage; readonly places
   return { head: { ...head, byteLength: byteLength() }, places };
 }
 
-/*
- * Both read keys with `for`: a list of the keys or values of each object would take more memory, for each plan, than the plan.
- */
-
 /** Whether a value may not be left where it is: objects, and numbers that JSON does not have. */
 function isPlaced(value: unknown): boolean {
   return isObject(value) || (typeof value === 'number' && !Number.isFinite(value));
 }
 
-/** Whether it is worth a reference: what holds nothing but texts and numbers is about as short. */
+/**
+ * Whether it is worth a reference: what holds nothing but texts and numbers is about as short. Keys are read with `for`, as in
+ * `plainObject`: lists of the keys or values of each object would take more memory, for each plan, than the plan.
+ */
 function holdsObjects(holder: Readonly<Record<string, unknown>>): boolean {
   if (Array.isArray(holder)) return holder.some(isObject);
   for (const key in holder) if (isObject(own(holder, key))) return true;

@@ -27,9 +27,9 @@ describe('texts that the program prints as the build wrote them', () => {
       const { status, stdout, stderr } = spawnSync(process.execPath, [bundle, ...args], { encoding: 'utf8', cwd: cli.folder });
       return [status, stdout, stderr];
     };
-    const lines = ['--help', '-h', 'help', 'help plan', 'plan --help', 'plan -h', '--version', 'mcp --help', 'help nothing'].map((line) =>
-      line.split(' '),
-    );
+    const names = ['--help', '-h', 'help', 'help plan', 'plan --help', 'plan -h', 'mcp --help', 'help nothing'];
+    const versions = ['--version', '--version --help', '--version -h', 'help --version'];
+    const lines = [...names, ...versions].map((line) => line.split(' '));
     const written = lines.map(print);
     for (const [index, args] of lines.entries()) assert.deepEqual(written[index], [0, textAtOnce(args), ''], args.join(' '));
     rmSync(path.join(path.dirname(bundle), 'help.js'));
