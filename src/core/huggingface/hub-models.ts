@@ -179,17 +179,51 @@ export function modelOfHub(written: string): ModelOfLauncher {
   };
 }
 
-/** What in a name shows that its model has other layers, other sizes or other inputs than the one that it began with. */
-const remade =
-  /^(?:vl\w*|vision|visual|llava|omni|audio|speech|tts|asr|ocr|video|moe|\d+x\d+b|eagle\d*|medusa|d?flash|draft\w*|mtp|specul\w*|prun\w*|sheared|minitron|depth|width|layers?|\d+l|mamba|ssm|hybrid|linear|rwkv|bitnet|mini|small|tiny|nano|micro|slim|compress\w*|expand\w*|upcycl\w*|upscal\w*|franken\w*|supernet|swiftkv|awq|gptq\w*|int[48]|[48]bits?|w\d+a\d+|bnb|nf4|gguf|ggml|exl2|mxfp4|nvfp4|diffusion|distilled|custom|random|dummy)$/;
-
-/** A number of parameters in a name. */
-const sizeInName = /^a?\d+(?:\.\d+)?[bm]$/;
+/** Words of a name that show that its model has other layers, sizes, inputs or weights than the one that it began with. */
+const remade: readonly RegExp[] = [
+  // sees or hears
+  /^(?:v|vl\w*|vision|visual|multimodal|mm|mllm|lmm|\w*llava\w*|omni|audio|speech|voice|tts|asr|ocr|video|image|clip|siglip|ovis|bunny|ultravox|vila|vita|cambrian|janus|emu|minigpt)$/,
+  // drafts the tokens of another
+  /^(?:eagle|medusa|hydra|d?flash|draft\w*|mtp|specul\w*|accelerator)$/,
+  // is cut down or built up
+  /^(?:prun\w*|sheared|minitron|depth|width|layers?|mini|small|tiny|nano|micro|slim|compress\w*|expand\w*|extended|upcycl\w*|upscal\w*|franken\w*|passthrough|stack\w*|supernet|reap|ream|custom|random|dummy|debug|toy|distilled)$/,
+  // has other layers
+  /^(?:moe|experts?|mamba|ssm|hybrid|linear\w*|rwkv|gla|gsa|mla|mqa|gqa|nsa|moba|kda|deltanet|gdn|retnet|hgrn|x?lstm|ttt|liger|lizard|lolcats|loop\w*|recurrent|recurrence|bitnet|swiftkv|transmla|diffusion|dllm)$/,
+  // has weights in few bits
+  /^(?:awq|gptq|aqlm|hqq|bnb|gguf|ggml|mlc|mlx|exl|quip|spqr|quant\w*|qat|bits?|ternary|binary|autoround|smoothquant|marlin|onnx|openvino|gptqmodel)$/,
+  // has other tokens
+  /^(?:vocab\w*|tokeni[sz]\w*|fast|multilingual|chinese|cn|zh|japanese|ja|jp|swallow|korean|ko|kor|vietnamese|vi|thai|indonesian|hindi|bengali|tamil|telugu|arabic|ar|hebrew|persian|farsi|turkish|greek|russian|ru|ukrainian|polish|czech|hungarian|german|de|french|fr|spanish|es|italian|portuguese|dutch|swedish|norwegian|danish|finnish)$/,
+];
 
 /**
- * The longest part of a name, between its separators, that is the name of a published model with its size, where nothing else in it shows
- * another size or other layers: `Skywork/Skywork-Reward-V2-Qwen3-8B` is a Qwen3-8B. Null for a name without owner or folder, which may be
- * that of anything.
+ * Words with digits that leave sizes as they are: versions, dates, lengths of context, steps, layouts of a checkpoint, precisions. Any
+ * other may be a size: `5layers`, `w4a16`, `1x16`.
+ */
+const harmlessNumber: readonly RegExp[] = [
+  /^(?:v(?:er(?:sion)?)?\d+(?:\.\d+)*|(?!0\.)\d+(?:\.\d+)*|[ro][13])$/,
+  /^(?:\d+k|[124]m|10m)$/,
+  /^(?:(?:step|iter|epoch|ckpt|checkpoint|stage|phase|round|run|exp|seed|rank|bs|sft|dpo|orpo|kto|ppo|grpo|rlhf|rl|rm|[tpecd]p|etp)\d+|(?:lr)?\d+e|\d+(?:steps?|epochs?|ep|iters?|gpus?|nodes?))$/,
+  /^(?:bf16|fp16|fp32|fp8|gsm8k|gpt4o?)$/,
+];
+
+/** A number of parameters in a name; `1M` and its like are lengths of context. */
+const sizeInName = /^(?!(?:[124]|10)m$)a?\d+(?:\.\d+)?[bm]$/;
+
+/** Models whose versions have other vocabularies, with what in a name gives the version that has this plain name. */
+const versioned: Readonly<Record<string, RegExp>> = { 'mistral-7b': /v0\.3/ };
+
+/** That a word beyond the name of a published model leaves its sizes as they are; a word with a number must be known to. */
+function keepsSizes(word: string): boolean {
+  // a dot that is not that of a number separates words, too: `speculator.eagle3`
+  return word
+    .split(/(?<!\d)\.|\.(?!\d)/)
+    .every((part) => (/\d/.test(part) ? harmlessNumber.some((known) => known.test(part)) : !remade.some((known) => known.test(part))));
+}
+
+/**
+ * The longest part of a name, between its separators, that is the name of a published model with its size, where nothing else in it may
+ * mean another size or other layers: `Skywork/Skywork-Reward-V2-Qwen3-8B` is a Qwen3-8B. Null for a name without owner or folder, which
+ * may be that of anything.
  */
 function baseInName(written: string): string | null {
   if (written.length > longestName || !written.includes('/')) return null;
@@ -200,12 +234,12 @@ function baseInName(written: string): string | null {
     for (let from = 0; from + length <= words.length; from += 1) {
       const part = words.slice(from, from + length);
       const start = starts[from] ?? 0;
-      const base = part.some((word) => sizeInName.test(word) || /^\d+x\d+b$/.test(word))
-        ? nameOfFolder(name.slice(start, start + part.join('-').length))
-        : '';
-      if (findHubSizes(base) === null) continue;
-      const rest = [...words.slice(0, from), ...words.slice(from + length)];
-      return rest.some((word) => sizeInName.test(word) || remade.test(word)) ? null : base;
+      if (!part.some((word) => sizeInName.test(word) || /^\d+x\d+b$/.test(word))) continue;
+      const text = name.slice(start, start + part.join('-').length);
+      const base = [plainName(text), plainName(spelledAsPublished(text))].find((plain) => findHubSizes(plain) !== null);
+      if (base === undefined) continue;
+      const isOfVersion = own(versioned, base)?.test(text) ?? true;
+      return isOfVersion && [...words.slice(0, from), ...words.slice(from + length)].every(keepsSizes) ? base : null;
     }
   return null;
 }

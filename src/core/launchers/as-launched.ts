@@ -70,14 +70,19 @@ function openFacts(launcher: LauncherFile, { setBy }: Capabilities, leavesOpen: 
   return [...sizes, ...(isExpertOpen ? (['expert'] as const) : []), ...recompute];
 }
 
+/** Names of the flags and settings that set a parallel size; others that have these words set how it is used, or a size of another. */
+function sizeFlag(names: string): RegExp {
+  return new RegExp(`(?:^[-+]*|\\.)(?:megatron[-_]lm[-_]|moe[-_])?(?:${names})(?:[-_](?:size|degree))?$`);
+}
+
 const sizeFlags = {
-  tensor: /(?<!expert[-_])tensor[-_](?:model[-_])?parallel/,
-  pipeline: /(?<!virtual[-_])pipeline[-_](?:model[-_])?parallel/,
-  context: /context[-_]parallel/,
-  expert: /expert[-_](?:model[-_])?parallel/,
+  tensor: sizeFlag('tensor[-_](?:model[-_])?parallel|model[-_]parallel[-_]size'),
+  pipeline: sizeFlag('pipe(?:line)?[-_](?:model[-_])?parallel'),
+  context: sizeFlag('context[-_]parallel'),
+  expert: sizeFlag('expert[-_](?:model[-_])?parallel'),
 } as const;
 
-/** Parallel sizes that a file takes from a variable that nobody sets: no rule may take the launcher's default for them. */
+/** Parallel sizes that a file takes from a variable that nobody sets: NaN, as no rule may take the launcher's default for them. */
 export function unknownSizes(file: Pick<LauncherFile, 'facts' | 'format' | 'program' | 'remarks' | 'openSizes'>): Facts {
   const { flags } = leftOpenIn({ ...file, placeholders: [] });
   const isOpen = (name: string, flag: RegExp): boolean =>
@@ -90,7 +95,7 @@ export function unknownSizes(file: Pick<LauncherFile, 'facts' | 'format' | 'prog
 
 /** Whether a variable that nobody sets decides how many ranks share the experts. */
 function isExpertSizeOpen({ facts, placeholders }: LauncherFile, flags: readonly string[]): boolean {
-  const isVariable = flags.some((flag) => /expert[-_](?:model[-_])?parallel/.test(flag));
+  const isVariable = flags.some((flag) => sizeFlags.expert.test(flag));
   return isVariable || (flags.length === 0 && placeholders.length > 0 && facts.expert === undefined);
 }
 

@@ -34,7 +34,10 @@ export interface LauncherTraits {
   readonly keepsStatesWhole?: true;
   /** What its files train on, where that is not a GPU: they are read, and planned only where a GPU is named. */
   readonly accelerator?: string;
-  /** A file that its configs name sets how state is sharded, never the layout: where that file is missing, no size is open. */
+  /**
+   * A file that its configs name sets how state is sharded, and seldom a size (DeepSpeed's `tensor_parallel.autotp_size`): where that file
+   * is missing, the sizes are taken as those of a run without it.
+   */
   readonly namesShardingOnly?: true;
   /** It runs as Megatron-LM does, and is a program of its own: Megatron's checks and reports are not its. */
   readonly hasOwnChecks?: true;

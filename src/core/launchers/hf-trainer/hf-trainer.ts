@@ -100,7 +100,7 @@ export const trainerFiles: Composition = {
   read: (layers) => {
     const own = parsed(ownLayer(layers));
     const reader = createKeyReader(own, environmentOnly);
-    const [sharding = stageOfName(own)] = layers.filter(isJson).map(readShardingFacts);
+    const [sharding = shardingByName(own)] = layers.filter(isJson).map(readShardingFacts);
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
     const ofTrainer = reader.facts(trainerKeys);
     const written: Facts = { ...fsdpDefaults(own), ...sharding, ...defaultOptimizerRank(ofTrainer), ...ofTrainer, ...optimizer };
@@ -115,11 +115,21 @@ export const trainerFiles: Composition = {
   },
 };
 
-/** The stage of ZeRO that the name of a DeepSpeed JSON has, of one that is missing: `zero3_bf16.json`, `ds_z2_config.json`. */
-function stageOfName({ root }: YamlDocument): Facts {
+/** What the name of a DeepSpeed JSON that is missing has of its settings: `zero3_bf16.json`, `ds_z2_offload_config.json`. */
+function shardingByName({ root }: YamlDocument): Facts {
   const named = root.entries.get('deepspeed')?.value;
-  const stage = named?.kind === 'scalar' ? /(?:zero|stage|z)[-_]?([0-3])[^/\\]*\.json$/i.exec(named.text)?.[1] : undefined;
-  return stage === undefined ? {} : { zeroStage: byDefault(Number(stage), sentence`by the name of the missing DeepSpeed JSON`) };
+  const name = named?.kind === 'scalar' ? (/([^/\\]*)\.json$/i.exec(named.text)?.[1] ?? '') : '';
+  const stage = /(?:zero|stage|(?<![a-z0-9])z)[-_]?([0-3])(?![a-z0-9])/i.exec(name)?.[1];
+  if (stage === undefined) return {};
+  const reason = sentence`by the name of the missing DeepSpeed JSON`;
+  const offloaded = /(?<!no[-_]?(?:cpu[-_]?)?)offload(?:ing)?(?:[-_]?(all|params?|optim(?:izer)?))?(?![a-z])/i.exec(name);
+  const what = offloaded?.[1]?.toLowerCase() ?? '';
+  return {
+    zeroStage: byDefault(Number(stage), reason),
+    ...(offloaded !== null && !what.startsWith('param') && { offloadOptimizer: byDefault('cpu', reason) }),
+    // only ZeRO 3 has weights to move; files by these names offload them unless they name the optimizer
+    ...(offloaded !== null && stage === '3' && !what.startsWith('optim') && { offloadParameters: byDefault('cpu', reason) }),
+  };
 }
 
 function parsed({ file, text }: Layer): YamlDocument {

@@ -58,12 +58,20 @@ export const adapterSettings: ReadonlyMap<string, FlagRead<unknown>['words']> = 
 ]);
 
 /** A pattern of modules whose last part lists them: `model.language_model.layers.[\d]+.(mlp|self_attn).(up|down|q|v)_proj`. */
-const modulePattern = /^(.{0,500}(?:[.*)]))\(((?:\w{1,40}\|){0,20}\w{1,40})\)(_proj)?\$?$/;
+const modulePattern = /^(.{0,500}[.*)])\(((?:\w{1,40}\|){0,20}\w{1,40})\)(_proj)?\$?$/;
 
+/** Parts of a layer, with the modules that only they have. */
 const partsOfModules = [
-  [/attn|attention/, /^[qkvo]_proj$/],
-  [/mlp|feed_forward/, /^(?:gate|up|down)_proj$/],
+  [/attn|attention/, /^(?:[qkvo]|qkv)_proj$/],
+  [/mlp|feed_forward/, /^(?:gate|up|down|gate_up)_proj$/],
 ] as const;
+
+/** Whether a part of a layer may have a module: it is not known to be only another part's. */
+function mayHave(part: string, name: string): boolean {
+  const isKnown = partsOfModules.some(([parts]) => parts.test(part));
+  const owner = partsOfModules.find(([, modules]) => modules.test(name));
+  return !isKnown || owner === undefined || owner[0].test(part);
+}
 
 /** Modules by their names, or, where one text is a pattern of their paths as PEFT takes it, those that the pattern lists. */
 const moduleNames: FlagRead<readonly string[]> = {
@@ -73,9 +81,7 @@ const moduleNames: FlagRead<readonly string[]> = {
     if (path === undefined || list === undefined || /vision|visual|audio/.test(path)) return names.of(words);
     const listed = list.split('|').map((name) => `${name}${ending}`);
     const parent = /\(([\w|]{1,200})\)\\?\.$/.exec(path)?.[1];
-    if (parent === undefined) return { value: listed };
-    const open = partsOfModules.filter(([part]) => part.test(parent)).map(([, modules]) => modules);
-    return { value: listed.filter((name) => open.some((modules) => modules.test(name))) };
+    return { value: parent === undefined ? listed : listed.filter((name) => parent.split('|').some((part) => mayHave(part, name))) };
   },
 };
 

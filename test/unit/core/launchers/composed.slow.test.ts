@@ -339,10 +339,28 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
       ['ds_z2_config.json', 2],
       ['configs/Zero-1.json', 1],
       ['zero3/ds.json', undefined],
+      ['quartz1.json', undefined],
+      ['llama-z3b.json', undefined],
     ] as const) {
       // prettier-ignore
       const { launcher } = await load({ 'ours.yml': axolotl.replace('deepspeed_configs/zero3_bf16.json', name) });
       assert.equal(launcher?.facts.zeroStage?.value, stage, name);
+    }
+  });
+
+  it('has the offload that the name of the missing JSON has, each with that reason', async () => {
+    for (const [name, stage, optimizer, weights] of [
+      ['ds_z2_offload_config.json', 2, 'cpu', undefined],
+      ['ds_z3_offload_config.json', 3, 'cpu', 'cpu'],
+      ['zero3_bf16_cpuoffload_all.json', 3, 'cpu', 'cpu'],
+      ['zero3_bf16_cpuoffload_params.json', 3, undefined, 'cpu'],
+      ['zero3_offload_optimizer.json', 3, 'cpu', undefined],
+      ['zero3_no_offload.json', 3, undefined, undefined],
+    ] as const) {
+      const { launcher } = await load({ 'ours.yml': axolotl.replace('deepspeed_configs/zero3_bf16.json', name) });
+      assert.deepEqual(valuesOf(launcher?.facts, 'zeroStage', 'offloadOptimizer', 'offloadParameters'), [stage, optimizer, weights], name);
+      const source = launcher?.facts.zeroStage?.source;
+      assert.equal(source?.kind === 'default' && say(source.reason), 'by the name of the missing DeepSpeed JSON');
     }
   });
 

@@ -25,6 +25,16 @@ describe('a parallel size that only the environment of a launch sets', () => {
     assert.deepEqual(errorsOf(await load('a.sh', `${sizes} --pipeline-model-parallel-size 1\n`)), ['vpp-needs-overlap-or-pp3']);
   });
 
+  it('is only that of the flag which sets it, not of others that have its words', async () => {
+    for (const flag of ['pipeline-model-parallel-layout', 'encoder-pipeline-model-parallel-size', 'target-pipeline-parallel-size'])
+      assert.deepEqual(errorsOf(await load('a.sh', `${sizes} --${flag} $LAYOUT\n`)), ['vpp-needs-overlap-or-pp3'], flag);
+    const batch = sizes.replace('--global-batch-size 64 --num-layers-per-virtual-pipeline-stage 2', '--global-batch-size 63');
+    for (const flag of ['hierarchical-context-parallel-sizes', 'encoder-tensor-model-parallel-size', 'expert-tensor-parallel-size'])
+      assert.deepEqual(errorsOf(await load('a.sh', `${batch} --${flag} $H\n`)), ['gbs-not-divisible'], flag);
+    for (const flag of ['context-parallel-size', 'tensor-model-parallel-size'])
+      assert.deepEqual(errorsOf(await load('a.sh', `${batch} --${flag} $H\n`)), [], flag);
+  });
+
   it('is not taken for 1 by a rule, in a YAML of NeMo', async () => {
     const yaml = (pipeline: string): string =>
       `trainer:\n  devices: 8\nmodel:\n  mcore_gpt: true\n  micro_batch_size: 1\n  global_batch_size: 64\n  encoder_seq_length: 4096\n  max_position_embeddings: 4096\n  num_layers: 32\n  hidden_size: 4096\n  num_attention_heads: 32\n  pipeline_model_parallel_size: ${pipeline}\n  virtual_pipeline_model_parallel_size: \${oc.decode:\${oc.env:INTERLEAVED_PIPELINE,12}}\n`; // prettier-ignore
@@ -96,6 +106,14 @@ describe('targets of LoRA that a pattern of modules lists', () => {
     assert.deepEqual(await targets(`${layers}(self_attn).(up|down|gate|q|k|v|o)_proj`), attention);
     assert.deepEqual(await targets('.*\\.(q_proj|k_proj|v_proj|o_proj)'), attention);
     assert.deepEqual(await targets('q_proj'), ['q_proj']);
+  });
+
+  it('are all that a part may have, fused and state modules and experts too', async () => {
+    const fused = ['qkv_proj', 'o_proj', 'gate_up_proj', 'down_proj'];
+    assert.deepEqual(await targets(`.*\\.(self_attn|mlp)\\.(${fused.join('|')})`), fused);
+    assert.deepEqual(await targets(`.*\\.(self_attn)\\.(${fused.join('|')})`), ['qkv_proj', 'o_proj']);
+    assert.deepEqual(await targets('.*(linear_attn|self_attn).(q_proj|in_proj_qkv)'), ['q_proj', 'in_proj_qkv']);
+    assert.deepEqual(await targets('.*(block_sparse_moe).(w1|w2|w3)'), ['w1', 'w2', 'w3']);
   });
 });
 
