@@ -53,14 +53,14 @@ export function optimizerStepBytes(inputs: MemoryInputs, stage: StageContents): 
 /**
  * Main gradients in half precision are copied to fp32 for the step (`_copy_model_grads_to_main_grads`), except by the optimizer that has
  * types of its own for its moments, which takes them as they are (`--use-precision-aware-optimizer`). Then the weights that are held in FP8
- * are made from copies of the master weights in the training precision, all at once (`quantize_master_weights` of Transformer Engine).
+ * may be made from copies of the master weights.
  */
 function megatronStepBytes(inputs: MemoryInputs, stage: StageContents, held: RankParameters): number {
   const { training } = inputs;
   const { gradAccumulationFp32, precision, optimizer, offloadOptimizer, zeroStage } = training;
   if (offloadOptimizer === true || optimizer === 'none') return 0;
   const isCopied = !gradAccumulationFp32 && precision !== 'fp32' && !readsHalfGradients(training);
-  const isCast = holdsNarrowWeights(training) && zeroStage >= 1 && training.adapter === undefined;
+  const isCast = castsMasterWeights(training) && zeroStage >= 1 && training.adapter === undefined;
   return (
     (isCopied ? heldBytes(held, 4, zeroStage >= 1) : 0) +
     (isCast ? heldBytes(layerMatrices(inputs, stage, held), elementBytes(training), true) : 0)
@@ -75,6 +75,16 @@ function readsHalfGradients(training: MemoryInputs['training']): boolean {
   const { optimizer, optimizerStateBytes, gemmPrecision, fp8Recipe = 'delayed' } = training;
   const isAware = optimizer === 'adam-bf16' || optimizerStateBytes !== undefined;
   return isAware && (gemmPrecision !== 'fp8' || fp8Recipe === 'delayed' || masterBytes(training) !== 4);
+}
+
+/**
+ * Whether all weights in FP8 are made at once from copies of their master weights in the training precision (`quantize_master_weights` of
+ * Transformer Engine). An optimizer that reads half gradients writes the weights itself (`_copy_main_params_to_model_params` of
+ * distrib_optimizer.py). With MXFP8 master weights go to the buffer of the gradients, as Megatron-Bridge's recipes set and Megatron-LM
+ * recommends (`--reuse-grad-buf-for-mxfp8-param-ag`).
+ */
+function castsMasterWeights(training: MemoryInputs['training']): boolean {
+  return holdsNarrowWeights(training) && training.fp8Recipe !== 'mxfp8' && !readsHalfGradients(training);
 }
 
 /** Whether the layers' weights themselves are in FP8 (`--fp8-param-gather`). */

@@ -102,6 +102,10 @@ describe('memory by the framework', () => {
       optimizerStepBytes(at({ gemmPrecision: 'fp8', fp8ParamGather: true, zeroStage: 1, ...training }, { data: 8 }), stage);
     assert.equal(step({}), (2 * stage.layers * layer) / 8);
     for (const without of [{ fp8ParamGather: false }, { zeroStage: 0 }, { zeroStage: 3 }] as const) assert.equal(step(without), 0);
+    const recipes = ['delayed', 'tensorwise', 'blockwise', 'mxfp8'] as const;
+    const cast = (optimizer: 'adam' | 'adam-bf16') => recipes.filter((fp8Recipe) => step({ optimizer, fp8Recipe }) > 0);
+    assert.deepEqual(cast('adam'), ['delayed', 'tensorwise', 'blockwise'], 'MXFP8 goes through the buffer of the gradients');
+    assert.deepEqual(cast('adam-bf16'), ['tensorwise', 'blockwise'], 'the optimizer writes weights itself with delayed scaling');
   });
 
   it('has its peak in that step where the activations are small', () => {
