@@ -31,7 +31,10 @@ export function shardsEachPass({
   return { weights: apart && training.zeroStage >= 3, gradients: apart && training.zeroStage >= 2 };
 }
 
-/** Exposed seconds of collectives that overlap with compute layer by layer; nothing hides `ofLayer`, those of one layer. */
+/**
+ * Exposed seconds of collectives that overlap with compute layer by layer. It is assumed that nothing hides `ofLayer`, those of one layer;
+ * what FSDP2 gathers first is its root, the vocabulary.
+ */
 function waited(collectives: number, ofLayer: number, compute: number): number {
   return exposedSeconds(collectives, compute) + ofLayer;
 }
@@ -58,23 +61,34 @@ export function shardedWaits(
 ): ((forward: number, backward: number) => ShardedWaits) | null {
   const { weights, gradients } = shardsEachPass(inputs);
   if (!gradients) return null;
-  const layers = Math.max(
-    1,
-    groups.reduce((sum, group) => sum + group.layers, 0),
-  );
   const all = passCollectives(shardedCollectives(inputs, groups, ends), weights);
-  const ofLayers = passCollectives(shardedCollectives(inputs, groups, { first: false, last: false }), weights);
+  const ofLayer = largestLayer(inputs, groups, weights);
   return (forward, backward) => ({
-    forward: waited(all.forward, ofLayers.forward / layers, forward),
-    backward: waited(all.backward, ofLayers.backward / layers, backward),
+    forward: waited(all.forward, ofLayer.forward, forward),
+    backward: waited(all.backward, ofLayer.backward, backward),
   });
 }
 
+/**
+ * Collectives of the layer that has most of them, seconds. With the mean instead, a small layer more would make a step of large ones
+ * shorter.
+ */
+function largestLayer(inputs: CostInputs, groups: readonly LayerGroup[], weights: boolean): PassCollectives {
+  let [forward, backward] = [0, 0];
+  for (const group of layersByKind(groups)) {
+    if (group.layers <= 0) continue;
+    const ofKind = passCollectives(shardedCollectives(inputs, [group], { first: false, last: false }), weights);
+    forward = Math.max(forward, ofKind.forward / group.layers);
+    backward = Math.max(backward, ofKind.backward / group.layers);
+  }
+  return { forward, backward };
+}
+
+/** Seconds of the collectives of a pass of one micro-batch, hidden or not. */
+type PassCollectives = ShardedWaits;
+
 /** Collectives of a forward and of a backward, seconds: weights are gathered in both or in none. */
-function passCollectives(
-  { gather, scatter }: ShardedCollectives,
-  weights: boolean,
-): { readonly forward: number; readonly backward: number } {
+function passCollectives({ gather, scatter }: ShardedCollectives, weights: boolean): PassCollectives {
   const gathered = weights ? gather : 0;
   return { forward: gathered, backward: gathered + scatter };
 }

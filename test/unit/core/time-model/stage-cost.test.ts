@@ -9,6 +9,7 @@ import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-e
 import { megatronBoundary, terapipeBoundary } from '../../../../src/core/time-model/boundary';
 import { rankMatrixParameters } from '../../../../src/core/model/parameters';
 import { linksWith } from '../../../../src/core/terapipe/cluster-section';
+import type { LayerKind } from '../../../../src/core/domain/model';
 import type { LinkSpec } from '../../../../src/core/domain/cluster';
 import { deepseek, gpt, mixtral, request } from '../../../golden/requests';
 
@@ -43,6 +44,20 @@ describe('stage cost', () => {
       const sharded = request('A100-80GB', model, { training: { zeroStage, globalBatch: 64 }, layout: { data: 64 } });
       const of = (layers: number): number => sum(stageCost(sharded, layers, { first: true, last: true })(1, 128, 0));
       assert.ok(of(2) > of(1), `ZeRO ${zeroStage}: ${of(1)} ms of one layer, ${of(2)} of two`);
+    }
+  });
+
+  it('takes longer with a layer more of a smaller kind where weights and gradients are sharded', () => {
+    const [dense, experts] = [{ feedForward: 'dense', window: null } as const, { feedForward: 'experts', window: null } as const];
+    for (const zeroStage of [2, 3] as const) {
+      const sharded = request('H100-80GB', deepseek(2, 2), { training: { zeroStage, globalBatch: 64 }, layout: { data: 64 } });
+      const of = (...kinds: readonly LayerKind[]): number => {
+        const groups = kinds.map((kind) => ({ kind, layers: 1 }));
+        return sum(stageCost(sharded, kinds.length, { first: true, last: true, groups })(1, 512, 0));
+      };
+      assert.ok(of(dense) < of(experts), 'the dense layer is the smaller one');
+      for (const more of [of(dense, experts), of(experts, dense), of(experts, experts)])
+        assert.ok(more > of(experts), `ZeRO ${zeroStage}: ${of(experts)} ms of a layer with experts, ${more} with one more`);
     }
   });
 
