@@ -64,25 +64,17 @@ const peaks = (gpu: GpuSpec, precisions: readonly Precision[], times: number): P
 
 const moreRecompute = ['none', 'selective', 'full'] as const;
 
-/** Sequences of sliced interleaved schedules go one by one, in rounds of as many as have a slice for every stage. */
-const isInUnevenSequences: Exception['of'] = ({ layout, training }, { schedule, chunksPerStage: chunks, scheme }) => {
-  const slices = scheme[0]?.tokens.length ?? 1;
-  return chunks > 1 && scheduleKind(schedule).sliced && (training.globalBatch / layout.data) % Math.ceil(layout.pipeline / slices) !== 0;
-};
-
+/**
+ * Interleaved schedules whose changed run has more of what goes in rounds, which did not fill them: micro-batches, or sequences of sliced
+ * schedules, of which a larger micro-batch is more.
+ */
 const rounds: Exception = {
   why: 'interleaved schedules go in rounds of as many micro-batches as stages, sliced ones of as many sequences as have a slice for every stage, longer ones where they are not a multiple',
-  of: (run, prediction) => {
-    const { training, layout } = run;
-    if (scheduleKind(prediction.schedule).sliced) return isInUnevenSequences(run, prediction);
-    return prediction.chunksPerStage > 1 && (training.globalBatch / layout.data / training.microBatch) % layout.pipeline !== 0;
+  of: ({ training, layout }, { schedule, chunksPerStage: chunks, scheme }) => {
+    const before = training.globalBatch / layout.data / (scheduleKind(schedule).sliced ? 1 : training.microBatch);
+    const slices = scheme[0]?.tokens.length ?? 1;
+    return chunks > 1 && scheme.length > before && before % Math.ceil(layout.pipeline / slices) !== 0;
   },
-};
-
-/** A larger micro-batch is more sequences. */
-const slicedRounds: Exception = {
-  why: 'sequences of sliced interleaved schedules go in rounds of as many as have a slice for every stage, longer ones where they are not a multiple',
-  of: isInUnevenSequences,
 };
 
 const copied: Exception = {
@@ -190,7 +182,7 @@ export function relations(times: number): readonly Relation[] {
       time: 'not less',
       throughput: 'not less',
       memory: 'not less',
-      except: slicedRounds,
+      except: rounds,
       changed: (run) => withTraining(run, { globalBatch: 2 * run.training.globalBatch, microBatch: 2 * run.training.microBatch }),
     },
     {
