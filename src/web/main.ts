@@ -75,7 +75,7 @@ const host: WebHost = startHost(
       host.show(file, format);
       display(file);
     },
-    say: (text) => (status.textContent = text),
+    say: showStatus,
   },
 );
 
@@ -88,6 +88,12 @@ window.acquireVsCodeApi = () => ({
   getState: (): unknown => JSON.parse(sessionStorage.getItem(stateKey) ?? 'null'),
   setState: (state: unknown) => sessionStorage.setItem(stateKey, JSON.stringify(state)),
 });
+
+/** A message that has no room is whole in its tooltip. */
+function showStatus(text: string): void {
+  status.textContent = text;
+  status.title = text;
+}
 
 function displayed(): string {
   return picker.value;
@@ -102,7 +108,7 @@ function display(file: string): void {
 function open(opened: LinkedFiles): boolean {
   const first = firstConfig(opened);
   if (first === null) {
-    status.textContent = opened.length === 0 ? 'There is no file to read.' : `${opened[0]?.[0] ?? ''} is not a config that TeraPipe reads.`;
+    showStatus(opened.length === 0 ? 'There is no file to read.' : `${opened[0]?.[0] ?? ''} is not a config that TeraPipe reads.`);
     return false;
   }
   const areHeld = succeeds(() => {
@@ -110,7 +116,7 @@ function open(opened: LinkedFiles): boolean {
     for (const [path, text] of opened) files.put(fileUri(path), text);
   });
   if (!areHeld) return false;
-  status.textContent = '';
+  showStatus('');
   document.body.dataset['screen'] = 'work';
   host.show(fileUri(first.path), first.format);
   display(fileUri(first.path));
@@ -119,7 +125,7 @@ function open(opened: LinkedFiles): boolean {
 
 function openText(text: string): void {
   const name = nameForText(text);
-  if (name === null) status.textContent = 'This text is not a config that TeraPipe reads.';
+  if (name === null) showStatus('This text is not a config that TeraPipe reads.');
   else openOrJoin([[name, text]]);
 }
 
@@ -132,7 +138,7 @@ function openOrJoin(opened: LinkedFiles): void {
   else if (succeeds(() => files.put(lacked.model, only[1]))) {
     host.changed(lacked.shown);
     display(lacked.shown);
-    status.textContent = `${displayPath(lacked.model)} was put next to ${displayPath(lacked.shown)}.`;
+    showStatus(`${displayPath(lacked.model)} was put next to ${displayPath(lacked.shown)}.`);
   }
 }
 
@@ -162,7 +168,7 @@ function succeeds(run: () => void): boolean {
     return true;
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
+    showStatus(`${say(error.what)}. ${say(error.remedy)}.`);
     return false;
   }
 }
@@ -209,7 +215,7 @@ async function copyLink(): Promise<void> {
   const fragment = await toFragment(all.map(([file, text]) => [displayPath(file), text]));
   history.replaceState(null, '', fragment);
   await navigator.clipboard.writeText(location.href).catch(() => undefined);
-  status.textContent = 'The link in the address bar holds the files. It was copied.';
+  showStatus('The link in the address bar holds the files. It was copied.');
 }
 
 async function openLink(): Promise<void> {
@@ -234,7 +240,7 @@ function loadPage(): void {
 function reported(work: Promise<void>): void {
   work.catch((error: unknown) => {
     if (!(error instanceof ExpectedError)) throw error;
-    status.textContent = `${say(error.what)}. ${say(error.remedy)}.`;
+    showStatus(`${say(error.what)}. ${say(error.remedy)}.`);
   });
 }
 

@@ -37,6 +37,46 @@ function firstCell(line: string): string {
   return line.split(',')[0] ?? '';
 }
 
+/** The plan on `data` times as many GPUs; only what it is for is other. */
+function onMoreGpus(data: number, globalBatch: number): Plan {
+  const { request, ...rest } = plan();
+  return {
+    ...rest,
+    request: { ...request, layout: { ...request.layout, data }, training: { ...request.training, globalBatch } },
+  };
+}
+
+/** No number of GPUs or sequences up to five digits moves what is below the scenario. */
+function movedCase(kind: 'tab' | 'side', width: number): Case {
+  return {
+    name: `${kind}: a scenario with more digits moves nothing of a page ${width} px wide`,
+    options: { kind, width, height: 900 },
+    state,
+    steps: async ({ page, send }) => {
+      const below = kind === 'tab' ? '.tab, .view-bar vscode-button:not([appearance=icon]), .main' : '.side-numbers, vscode-button';
+      const tops = (): Promise<readonly number[]> =>
+        page.evaluate(
+          `[...document.querySelectorAll('${below}')].filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect().top)`,
+        );
+      const before = await tops();
+      assert.ok(before.length > 1);
+      for (const [data, batch, shown] of [
+        [4, 512, '1,536'],
+        [26, 4096, '9,984'],
+        [260, 65_536, '99,840'],
+      ] as const) {
+        await send(show(stateOf(kind, onMoreGpus(data, batch), { findings })));
+        await page
+          .locator('[data-focus=scenario-gpus]:visible', { hasText: `${shown} x` })
+          .first()
+          .waitFor();
+        assert.deepEqual(await tops(), before, `${shown} GPUs`);
+      }
+      return undefined;
+    },
+  };
+}
+
 /** The editor tab, except its timeline: header, controls, memory, slices, comparison. */
 export const tabCases: readonly Case[] = [
   {
@@ -87,6 +127,8 @@ export const tabCases: readonly Case[] = [
       return undefined;
     },
   })),
+  ...([541, 900, 1440] as const).flatMap((width) => [movedCase('tab', width), movedCase('side', width)]),
+  movedCase('side', 300),
   {
     name: 'tab: settings to try are the three that matter until more are asked for, and what they give moves nothing',
     options: wide,

@@ -257,6 +257,25 @@ export const webCases: readonly WebCase[] = [
     await page.reload();
     assert.equal(await planned(page), figures);
   }),
+  webCase('a number of GPUs with more digits moves no button, from a phone to a desktop', async (site, newVisitor) => {
+    for (const width of [390, 541, 900, 1440]) {
+      const { page } = await newVisitor(site.url, width);
+      await paste(page, await readFile(sample, 'utf8'));
+      const gpus = page.locator('#root [data-focus=scenario-gpus]:visible').first();
+      const tops = (): Promise<readonly number[]> =>
+        page.evaluate(`[...document.querySelectorAll('.web-head button, .scenario, .tab:not(#tab-prefill), .view-actions > *')]
+          .filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect().top)`);
+      await page.locator('#root .view-actions > *:visible').first().waitFor();
+      const before = await tops();
+      await gpus.click();
+      await page.locator('.web-choose button', { hasText: /^Nodes/ }).click();
+      await page.getByRole('dialog', { name: 'Nodes', exact: true }).getByRole('textbox').fill('1250');
+      await page.getByRole('dialog', { name: 'Nodes', exact: true }).getByRole('button', { name: 'OK' }).click();
+      await gpus.filter({ hasText: '10,000 x' }).waitFor();
+      await page.locator('#status', { hasText: /\S/ }).waitFor();
+      assert.deepEqual(await tops(), before, `${width} px`);
+    }
+  }),
   webCase('an edit leaves nothing in memory once the history of plans is full', async (site, newVisitor) => {
     const { page } = await newVisitor(site.url);
     await page.locator('#samples button', { hasText: /^terapipe\.json$/ }).click();
