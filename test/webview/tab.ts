@@ -56,7 +56,8 @@ function movedCase(kind: 'tab' | 'side', width: number): Case {
       const below = kind === 'tab' ? '.tab, .view-bar vscode-button:not([appearance=icon]), .main' : '.side-numbers, vscode-button';
       const tops = (): Promise<readonly number[]> =>
         page.evaluate(
-          `[...document.querySelectorAll('${below}')].filter((each) => each.checkVisibility()).map((each) => each.getBoundingClientRect().top)`,
+          `[...document.querySelectorAll('${below}')].filter((each) => each.checkVisibility())
+            .map((each) => each.getBoundingClientRect().top)`,
         );
       const before = await tops();
       assert.ok(before.length > 1);
