@@ -34,8 +34,9 @@ export function launcherHover(state: SessionState, launcher: LauncherFile, offse
   };
 }
 
-/** The value under its own name in this format: `--tensor-model-parallel-size: 8`. */
+/** The value under its own name in this format: `--tensor-model-parallel-size: 8`. A flag that turns something off is not its value. */
 function factText({ key, fact }: NamedFact): string {
+  if (fact.value === false && fact.name?.startsWith('--disable-') === true) return fact.name;
   return `${fact.name ?? key}: ${valueText(fact.value)}`;
 }
 

@@ -20,7 +20,7 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NUM_NODES pretrain_gpt.py \\
   --num-layers 8 --hidden-size 256 --num-attention-heads 4 \\
   --seq-length 256 --max-position-embeddings 256 \\
   --micro-batch-size 1 --global-batch-size 24 \\
-  --vocab-size 50257 --untie-embeddings-and-output-weights
+  --vocab-size 50257 --untie-embeddings-and-output-weights --disable-bias-linear
 `;
 
 const toml = `[model]
@@ -138,6 +138,7 @@ describe('hovers on a launcher', () => {
     assert.match(hover.text, /^16 GPUs: 2 replicas of 8 GPUs\.$/m);
     assert.match(hover.text, /^2 layers on each of 4 stages\.$/m);
     assert.match(hover.text, /^Bubble [\d.]+ % of the step\.$/m);
+    assert.match(hoverOn(state, shell, '--disable-bias-linear')?.text ?? '', /^--disable-bias-linear$/m);
     assert.match(hoverOn(state, shell, '--vocab-size 5')?.text ?? '', /^Padded to 50,432, a multiple of 256\.$/m);
     assert.match(hoverOn(state, shell, '--num-layers 8')?.text ?? '', /^32\.1M parameters\.$/m);
   });
