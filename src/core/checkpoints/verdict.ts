@@ -56,7 +56,7 @@ export interface CheckpointSettings {
 /** The verdict of a launcher: what a change does to weights and optimizer state, and what helps. */
 export type Judgement = Pick<CheckpointVerdict, 'weights' | 'optimizer' | 'conversion'>;
 
-/** One verdict for weights and optimizer state, a run that loads weights only has the first. */
+/** The same verdict for weights and optimizer state; a run that loads only weights has none for the latter. */
 export function judgedAlike(
   part: PartVerdict,
   { loadsOptimizer }: Pick<CheckpointSettings, 'loadsOptimizer'>,
