@@ -1,13 +1,11 @@
-import { emptyPage, type ActMessage, type HostMessage } from '../src/protocol/page';
+import { emptyPage, type ActMessage } from '../src/protocol/page';
 import { findAction, sendAction } from './base/actions';
+import { holdWhileInUse, type StateMessage } from './base/hold';
 import { connect } from './base/host';
 import { focusNow, watchFocus } from './base/parts';
 import { makeStore, type Store } from './base/store';
 import { watchTheme } from './base/theme';
 import { registerUi } from './base/ui';
-
-type StateMessage = Exclude<HostMessage, ActMessage>;
-type PageChange = Exclude<StateMessage, { readonly type: 'show' }>;
 
 /** Starts the page that the host's document asks for; fetches no other. */
 async function start(): Promise<void> {
@@ -24,7 +22,7 @@ async function start(): Promise<void> {
     if (message.type === 'show') store?.setView({ tab: message.tab, candidate: message.candidate });
     else store?.receive((sent = message.type === 'state' ? message.state : { ...sent, ...message.fields }));
   };
-  const hold = heldWhileListIsOpen(take);
+  const hold = holdWhileInUse(take);
   const host = connect((message) => (message.type === 'act' ? act(message) : hold(message)));
   const report = (error: unknown): void =>
     host.post({
@@ -48,35 +46,6 @@ function act({ command, focus }: ActMessage): void {
   const isOld = (focus === 'lanes' || focus === 'other') && focusNow() === 'field';
   const action = findAction(command);
   if (!isOld && action !== null) sendAction(action);
-}
-
-/**
- * Hands on what the page is to show at once, but while a dropdown's list is open only when it closes: nothing moves under a pointer that is
- * about to choose. Of what came meanwhile the last counts.
- */
-function heldWhileListIsOpen(take: (message: StateMessage) => void): (message: StateMessage) => void {
-  let page: PageChange | null = null;
-  let show: StateMessage | null = null;
-  const isOpen = (): boolean => document.querySelector('vscode-dropdown[open]') !== null;
-  const handOn = (): void => {
-    if (isOpen()) return;
-    const held = [page, show];
-    page = show = null;
-    for (const message of held) if (message !== null) take(message);
-  };
-  new MutationObserver(handOn).observe(document.documentElement, { subtree: true, attributeFilter: ['open'] });
-  return (message) => {
-    if (message.type === 'show') show = message;
-    else page = after(page, message);
-    handOn();
-  };
-}
-
-/** Two changes of the page as one. */
-function after(before: PageChange | null, next: PageChange): PageChange {
-  if (before === null || next.type === 'state') return next;
-  if (before.type === 'state') return { type: 'state', state: { ...before.state, ...next.fields } };
-  return { type: 'update', fields: { ...before.fields, ...next.fields } };
 }
 
 void start();

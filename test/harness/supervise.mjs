@@ -19,7 +19,11 @@ import { say, secondsSince } from './steps.mjs';
  * @property {number} passed
  * @property {number} failed
  * @property {number} skipped
- * @property {readonly string[]} failures names
+ * @property {readonly Failure[]} failures
+ *
+ * @typedef {object} Failure
+ * @property {string} name with its tier
+ * @property {string} why
  */
 
 /** What the events of a tier add up to. */
@@ -27,7 +31,7 @@ export function createTally() {
   const counts = { pass: 0, fail: 0, skip: 0 };
   let expected = 0;
   let reached = 0;
-  /** @type {string[]} */
+  /** @type {Failure[]} */
   const failures = [];
   /** @type {string[]} names in the order they started; one that runs twice at a time is in it twice */
   const running = [];
@@ -44,7 +48,7 @@ export function createTally() {
         const at = running.lastIndexOf(event.name);
         if (at >= 0) running.splice(at, 1);
         counts[event.kind] += 1;
-        if (event.kind === 'fail') failures.push(event.name);
+        if (event.kind === 'fail') failures.push({ name: event.name, why: event.why });
         // A hook and a file that does not load fail without having been expected.
         if (at >= 0 || event.kind !== 'fail') reached += 1;
       }
@@ -121,5 +125,10 @@ export async function superviseTier(tier, { watch = everySecond, print = say } =
   const notReached = tally.notReached() > 0 ? `, ${tally.notReached()} not reached` : '';
   const filesLeft = fail > 0 && left !== undefined ? ` (${left()})` : '';
   print(tier.name, `${pass} passed, ${fail} failed${skipped}${notReached}${filesLeft} in ${secondsSince(startMs)}`);
-  return { passed: pass, failed: fail, skipped: skip, failures: tally.failures.map((name) => `${tier.name}: ${name}`) };
+  return {
+    passed: pass,
+    failed: fail,
+    skipped: skip,
+    failures: tally.failures.map(({ name, why }) => ({ name: `${tier.name}: ${name}`, why })),
+  };
 }

@@ -74,14 +74,15 @@ async function runTiers(names, kind) {
     try {
       summaries.push(await superviseTier(await tierOf(name, kind)));
     } catch (error) {
-      say(name, `could not be set up: ${error instanceof Error ? error.message : String(error)}`);
+      const why = error instanceof Error ? error.message : String(error);
+      say(name, `could not be set up: ${why}`);
       if (name === 'torch' && process.env['CI'] !== undefined) {
         // Without PyPI no test of it ran.
         say(name, 'NOTHING of it was tested');
         summaries.push({ passed: 0, failed: 0, skipped: 1, failures: [] });
         continue;
       }
-      summaries.push({ passed: 0, failed: 1, skipped: 0, failures: [`${name}: could not be set up`] });
+      summaries.push({ passed: 0, failed: 1, skipped: 0, failures: [{ name: `${name}: could not be set up`, why }] });
     }
   }
   return summaries;
@@ -118,7 +119,9 @@ await runMain(async () => {
   const summaries = (await Promise.all(tracks.map((track) => runTiers(track, kind)))).flat();
   const sum = (/** @type {'passed' | 'failed' | 'skipped'} */ what) => summaries.reduce((total, summary) => total + summary[what], 0);
   const [passed, failed, skipped] = [sum('passed'), sum('failed'), sum('skipped')];
-  for (const failure of summaries.flatMap(({ failures }) => failures)) say('failed', failure);
+  // The reason again: what was printed when it failed is far above, and a log may have lost it.
+  for (const { name, why } of summaries.flatMap(({ failures }) => failures))
+    say('failed', `${name}: ${why.trim().split('\n', 1)[0]?.slice(0, 300)}`);
   say('all', secondsSince(startMs));
   console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   process.exitCode = failed > 0 || passed + skipped === 0 ? 1 : 0;

@@ -409,7 +409,7 @@ export const webviewRooms: Readonly<Record<string, WebviewRoom>> = {
   '': { about: '`main` starts the page', imports: ['side-view', 'editor-tab'] },
   base: {
     about:
-      '`host` talks to the extension, `store` holds its messages, `view-state` how the person looks at them, with the settings of tabs; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` those in view; `actions` lists what commands ask of a page, `parts` goes from part to part and reports to the host which has the focus',
+      '`host` talks to the extension, `hold` keeps its messages back while something is pressed, `store` has the last of them, `view-state` how the person looks at them, with the settings of tabs; `dom` makes elements, `ui` is the only file that names the webview UI toolkit; `theme` reads colours of VS Code for canvases, `strings` fills values into texts; `operations` finds operations of a timeline, `viewport` those in view; `actions` lists what commands ask of a page, `parts` goes from part to part and reports to the host which has the focus',
     imports: [],
   },
   charts: {

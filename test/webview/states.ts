@@ -28,6 +28,33 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
+    name: 'states: what arrives while a button is pressed is drawn when it is released, and the click is heard',
+    options: side,
+    state: () => null,
+    steps: async ({ page, send, messages }) => {
+      const model = page.getByRole('button', { name: 'Qwen3 32B' });
+      const words = page.locator('.glance-words:visible');
+      const next = show(stateOf('side', planOf({ unit: 64 })));
+      await model.hover();
+      await page.mouse.down();
+      await send(next);
+      await send({ type: 'update', fields: { trusted: false } });
+      assert.equal(await words.count(), 0);
+      await page.mouse.up();
+      assert.deepEqual((await messages()).at(-1), { type: 'startModel', model: 'qwen3-32b' });
+      await words.waitFor();
+      await page.getByText('Restricted workspace').waitFor();
+      await send(show({ ...stateOf('side', planOf({ unit: 64 })), plan: null, file: null, document: null }));
+      await model.focus();
+      await page.keyboard.down('Space');
+      await send(next);
+      await page.keyboard.up('Space');
+      assert.deepEqual((await messages()).at(-1), { type: 'startModel', model: 'qwen3-32b' });
+      await words.waitFor();
+      return undefined;
+    },
+  },
+  {
     name: 'states: while solving and after an error the last plan stays, and shows how old it is',
     options: side,
     state: () => stateOf('side', planOf({ unit: 64 })),
