@@ -146,9 +146,11 @@ export const profileCases: readonly Case[] = [
       await page.mouse.move(cancel.x + 10, cancel.y + 10);
       await page.mouse.down();
       await send({ type: 'update', fields: { profile: running(33, '640 tokens after 0', 0.9) } });
-      await page.getByText('640 tokens after 0.').waitFor();
+      await page.evaluate('harness.drawn()');
+      assert.equal(await page.getByText('640 tokens after 0.').count(), 0, 'what is pressed may be replaced');
       await page.mouse.up();
       assert.deepEqual(await commandsOf(open), ['terapipe.cancelProfile']);
+      await page.getByText('640 tokens after 0.').waitFor();
       await send({ type: 'update', fields: { profile: profilesOf([h100]) } });
       await page.getByText('used by this plan').waitFor();
       assert.equal(await page.getByRole('button', { name: 'Cancel' }).count(), 0);
