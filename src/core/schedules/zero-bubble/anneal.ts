@@ -58,7 +58,7 @@ export function anneal(pipeline: Pipeline, start: TimedOrder, { work, enoughMs, 
     const high = Math.max(step, to);
     moveStep(orders, step, to);
     left -= high - low;
-    if (!fits(pipeline, orders, stage, counts) || estimateSpanMs(pipeline, orders, times, stage, low, high) > allowedMs) {
+    if (estimateSpanMs(pipeline, orders, times, stage, low, high) > allowedMs || !fits(pipeline, orders, stage, counts)) {
       moveStep(orders, to, step);
       continue;
     }

@@ -67,17 +67,23 @@ function fewMicroBatches(pipeline: Pipeline): number {
 
 /** An order to look at, and where it comes from. */
 interface Trial<From> {
-  readonly orders: Uint8Array;
+  readonly orders: Uint8Array | 'too long';
   readonly recipe: From;
 }
 
-type TimedTrial<From> = TimedOrder & Trial<From>;
+interface TimedTrial<From> extends TimedOrder {
+  readonly recipe: From;
+}
 
-function* recipeTrials(pipeline: Pipeline, recipes: readonly OrderRecipe[]): Generator<Trial<OrderRecipe>> {
+/** Makes orders to look at one by one; one that would take longer than the time that is asked for may be given up as too long. */
+type Trials<From> = Generator<Trial<From>, void, number>;
+
+function* recipeTrials(pipeline: Pipeline, recipes: readonly OrderRecipe[]): Trials<OrderRecipe> {
+  let mostMs = Infinity;
   for (const recipe of recipes) {
     throwIfCancelled(pipeline.problem.signal);
-    const orders = recipe(pipeline);
-    if (orders) yield { orders, recipe };
+    const orders = recipe(pipeline, mostMs);
+    if (orders) mostMs = yield { orders, recipe };
   }
 }
 
@@ -87,7 +93,7 @@ function* longer(
   short: Pipeline,
   recipes: readonly OrderRecipe[],
   found: readonly TimedOrder[],
-): Generator<Trial<OrderRecipe | null>> {
+): Trials<OrderRecipe | null> {
   yield* recipeTrials(pipeline, recipes);
   const times = makeTimes(short);
   for (const { orders } of [...found].sort((a, b) => a.spanMs - b.spanMs)) {
@@ -98,22 +104,26 @@ function* longer(
 }
 
 /** The best few of what can run under the limit, shortest first and no two alike; just one when it cannot be beaten. */
-function bestPlans<From>(pipeline: Pipeline, trials: Iterable<Trial<From>>, few: number, enoughMs: number): TimedTrial<From>[] {
+function bestPlans<From>(pipeline: Pipeline, trials: Trials<From>, few: number, enoughMs: number): TimedTrial<From>[] {
   const { stages, length, operationCount } = pipeline;
   const times = makeTimes(pipeline);
   const counts = new Int32Array(operationCount);
   const allStages = Array.from({ length: stages }, (_, stage) => stage);
   let best: TimedTrial<From>[] = [];
   let left = mostTrials;
-  for (const trial of trials) {
+  const measure = (orders: Uint8Array): number =>
+    allStages.every((stage) => fits(pipeline, orders, stage, counts)) ? timeOrder(pipeline, orders, times) : Infinity;
+  /** What an order must stay below to be one of the best few. */
+  const mostMs = (): number => (best[few - 1]?.spanMs ?? Infinity) * (1 + rounding);
+  for (let next = trials.next(Infinity); !next.done; next = trials.next(mostMs())) {
+    const { orders, recipe } = next.value;
     throwIfCancelled(pipeline.problem.signal);
-    // Making an order costs several times what measuring it does, and more with many stages.
-    left -= stages * length * (trial.recipe ? 4 + stages / 8 : 2);
-    const spanMs = allStages.every((stage) => fits(pipeline, trial.orders, stage, counts))
-      ? timeOrder(pipeline, trial.orders, times)
-      : Infinity;
-    if (spanMs < Infinity && !best.some((other) => other.spanMs === spanMs)) {
-      best = [...best, { ...trial, spanMs }].sort((a, b) => a.spanMs - b.spanMs).slice(0, few);
+    // Making an order costs several times what measuring it does, and more with many stages; one that was given up counts in full, so that
+    // the same orders are looked at.
+    left -= stages * length * (recipe ? 4 + stages / 8 : 2);
+    const spanMs = orders === 'too long' ? Infinity : measure(orders);
+    if (orders !== 'too long' && spanMs < Infinity && !best.some((other) => other.spanMs === spanMs)) {
+      best = [...best, { orders, recipe, spanMs }].sort((a, b) => a.spanMs - b.spanMs).slice(0, few);
       if (spanMs <= enoughMs) return best.slice(0, 1);
     }
     if (left < 0 && best.length > 0) break;

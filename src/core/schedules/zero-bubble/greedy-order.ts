@@ -1,4 +1,5 @@
 // Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3, step 1: orders by greedy rules.
+import { countedFromMs } from './order-times';
 import type { Pipeline } from './pipeline';
 
 /** What a free stage does when it has the choice. */
@@ -23,9 +24,10 @@ export interface GreedyRules {
 /**
  * An order in which every stage decides at each moment it is free, by rules, from what has come and what is known to be on its way, within
  * the memory limit; room for the forward of the last slot is kept, so that what is under way can always finish.
+ * @param mostMs an order is given up as soon as its longest stage span is certain to be above this
  * @returns null when the rules lead where nothing can go on.
  */
-export function greedyOrder(pipeline: Pipeline, rules: GreedyRules): Uint8Array | null {
+export function greedyOrder(pipeline: Pipeline, rules: GreedyRules, mostMs = Infinity): Uint8Array | 'too long' | null {
   const { stages, slots, microBatches, operationCount, length, links, stageOfLink, lagMs, linkOfOperation, durationMs, memory, limit } =
     pipeline;
   const orders = new Uint8Array(stages * length);
@@ -34,6 +36,7 @@ export function greedyOrder(pipeline: Pipeline, rules: GreedyRules): Uint8Array 
   const written = new Int32Array(stages);
   const nowMs = new Float64Array(stages);
   const held = new Float64Array(stages);
+  const spans = spanFloors(pipeline);
 
   const mayForward = (stage: number, slot: number): boolean => {
     const first = stage * operationCount;
@@ -106,6 +109,7 @@ export function greedyOrder(pipeline: Pipeline, rules: GreedyRules): Uint8Array 
     written[stage] = (written[stage] ?? 0) + 1;
     left--;
     held[stage] = (held[stage] ?? 0) + (memory[index] ?? 0);
+    if (spans.add(stage, index, count) > mostMs) return 'too long';
     const end = now + (durationMs[index] ?? 0);
     nowMs[stage] = end;
     const link = linkOfOperation[index] ?? -1;
@@ -117,6 +121,36 @@ export function greedyOrder(pipeline: Pipeline, rules: GreedyRules): Uint8Array 
     if (nowMs[other] === Infinity) nowMs[other] = arrives;
   }
   return orders;
+}
+
+/** What the span of each stage cannot go below any more, while an order is written in which each step comes after what it waits for. */
+function spanFloors(pipeline: Pipeline): { readonly add: (stage: number, index: number, microBatch: number) => number } {
+  const { stages, operationCount, microBatches, links, lagMs, linkOfOperation, durationMs } = pipeline;
+  const linkEndMs = new Float64Array(links * microBatches);
+  const freeMs = new Float64Array(stages);
+  const floorMs = countedFromMs(pipeline).map((originMs) => -originMs);
+  durationMs.forEach((ms, index) => {
+    const stage = Math.floor(index / operationCount);
+    floorMs[stage] = (floorMs[stage] ?? 0) + microBatches * ms;
+  });
+  return {
+    /** Adds a stage's next step, started as soon as it can be: its work and what it has waited are in its span. */
+    add(stage, index, microBatch) {
+      const link = linkOfOperation[index] ?? -1;
+      let start = freeMs[stage] ?? 0;
+      if (link > 0) {
+        const ready = (linkEndMs[(link - 1) * microBatches + microBatch] ?? 0) + (lagMs[link] ?? 0);
+        if (ready > start) {
+          floorMs[stage] = (floorMs[stage] ?? 0) + ready - start;
+          start = ready;
+        }
+      }
+      const end = start + (durationMs[index] ?? 0);
+      freeMs[stage] = end;
+      if (link >= 0) linkEndMs[link * microBatches + microBatch] = end;
+      return floorMs[stage] ?? 0;
+    },
+  };
 }
 
 function soonest(nowMs: Float64Array): number {

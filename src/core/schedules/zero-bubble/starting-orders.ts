@@ -12,8 +12,11 @@ import { greedyOrder, type GreedyRules } from './greedy-order';
 import { emitHandcrafted } from './handcrafted-order';
 import { toOrderArray, type Pipeline } from './pipeline';
 
-/** A way to write an order for any number of micro-batches; null where it leads nowhere. */
-export type OrderRecipe = (pipeline: Pipeline) => Uint8Array | null;
+/**
+ * A way to write an order for any number of micro-batches; null where it leads nowhere. It may give up where the longest stage span would
+ * be above `mostMs`.
+ */
+export type OrderRecipe = (pipeline: Pipeline, mostMs: number) => Uint8Array | 'too long' | null;
 
 /** Micro-batches that some stage can hold at once under its limit. */
 export function heldMicroBatches({ stages, slots, operationCount, memory, limit, microBatches }: Pipeline): number {
@@ -97,7 +100,7 @@ function twoChunks(pipeline: Pipeline): StartingOrders {
 }
 
 function byRules(rules: GreedyRules): OrderRecipe {
-  return (pipeline) => greedyOrder(pipeline, rules);
+  return (pipeline, mostMs) => greedyOrder(pipeline, rules, mostMs);
 }
 
 /** The same in an order in which neighbours differ much, so that the first few stand for all. */

@@ -3,6 +3,8 @@ import { busyTimes } from '../../../../src/core/schedules/simulate/idle';
 import { generateSchedule, scheduleKind } from '../../../../src/core/schedules/registry';
 import type { Schedule } from '../../../../src/core/schedules/schedule';
 import { toPipeline } from '../../../../src/core/schedules/zero-bubble/pipeline';
+import { greedyOrder } from '../../../../src/core/schedules/zero-bubble/greedy-order';
+import { makeTimes, timeOrder } from '../../../../src/core/schedules/zero-bubble/order-times';
 import { spanBoundMs } from '../../../../src/core/schedules/zero-bubble/span-bound';
 import { equalTimes, longestSpanMs, peaks, rowMemory, timelineOf, wholeProblem } from '../../../property/planned';
 import { say } from '../../../../src/core/sentence';
@@ -48,6 +50,31 @@ describe('the lower bound of zero-bubble orders', () => {
       assert.equal(spanBoundMs(toPipeline(problem, 1)), expected);
       assert.equal(longestSpanMs(timelineOf('ZeroBubble', problem)), expected);
     }
+  });
+});
+
+describe('greedy zero-bubble orders', () => {
+  it('are given up only where their span is above what was asked for', () => {
+    const rules = { ahead: 9, firstForward: 0, firstInput: 0, weightWaitsForInput: 0.5, weightWaitsForForward: 0 } as const;
+    let givenUp = 0;
+    for (const name of ['ZeroBubble', 'ZeroBubbleV'] as const)
+      for (const [fewer, forwardsFirst, forwardWaits, send] of [
+        [0, 0, 0, 0],
+        [2, 1, 0.5, 2],
+        [1, 0, 1, 0.5],
+      ] as const) {
+        const pipeline = toPipeline(wholeProblem(name, 14, equalTimes(5, 7, 9, 11, send), rowMemory(6)), name === 'ZeroBubble' ? 1 : 2);
+        const greedy = (mostMs?: number) => greedyOrder(pipeline, { ...rules, fewer, forwardsFirst, forwardWaits }, mostMs);
+        const order = greedy();
+        assert.ok(order instanceof Uint8Array);
+        const spanMs = timeOrder(pipeline, order, makeTimes(pipeline));
+        for (const share of [0.7, 0.9, 0.95, 0.99, 1 + 1e-10, 1.1]) {
+          const again = greedy(share * spanMs);
+          if (again === 'too long') givenUp++;
+          if (share > 1 || again !== 'too long') assert.deepEqual(again, order);
+        }
+      }
+    assert.ok(givenUp >= 6, `${givenUp} given up`);
   });
 });
 
