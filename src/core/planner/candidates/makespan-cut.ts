@@ -9,6 +9,7 @@ import { analyticKinks, profileKinks } from '../../time-model/context-kinks';
 import { tableKinks } from '../../time-model/table';
 import { defaultUnit, type PlanRequest } from '../../domain/request';
 import { fitsOn } from '../../partition/chunk-order';
+import { memoized } from '../../records';
 import { operationCount, unlessUnmet, type ScheduleOnLayout } from '../../schedules/on-layout';
 import { makespanProblem, cutAlike, type KeptGraphs } from './makespan-problem';
 import type { Pipeline } from '../predict/pipeline';
@@ -53,6 +54,8 @@ interface MakespanSearchResult {
 const mostSlices = 256;
 /** A sequence is cut into at most this many units where its times are affine in the context, and where nothing is known of them. */
 const mostUnits = { affine: 2048, unknown: 512 };
+/** Verdicts on the memory of cuts that are kept at a time. */
+const mostKeptFits = 4096;
 /** Numbers of slices of equal work that are compared. */
 const mostEqualWork = 32;
 
@@ -86,7 +89,12 @@ export function shortestCut(
   if (problem === null) return null;
   const { mostSteps, tolerance } = effort;
   const chunks = pipeline.chunksOn(kind);
-  const fits = (lengths: readonly number[]): boolean => fitsOn(chunks, cutAlike({ microBatches, microBatch }, lengths), pipeline.gpuMemory);
+  /** Almost half of the cuts that are met were met before. */
+  const keptFits = new Map<string, boolean>();
+  const fits = (lengths: readonly number[]): boolean => {
+    if (keptFits.size > mostKeptFits) keptFits.clear();
+    return memoized(keptFits, lengths.join(), () => fitsOn(chunks, cutAlike({ microBatches, microBatch }, lengths), pipeline.gpuMemory));
+  };
   const within = withinMemory(problem, fits, (bounded) => shortestMakespan(bounded, { mostSteps, tolerance, belowMs, signal, onSteps }));
   if (within === null) return null;
   const { solution, fewest } = within;
