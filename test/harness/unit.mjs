@@ -31,15 +31,28 @@ export function testFiles(folders, { fast = false } = {}) {
     .filter((file) => file.endsWith('.test.ts') && !(fast && isSlow(file)));
 }
 
+/** Folders whose files predict the same runs, which a process does once: one lane runs them in turn. */
+const together = ['test/unit/golden/'];
+
 /**
- * The slowest first, so that no long file is left for the end: by what they took last time, else by their names and sizes.
+ * What a lane runs in turn, the slowest first, so that nothing long is left for the end: by what files took last time, else by their names
+ * and sizes.
  * @param {readonly string[]} files
  * @param {Readonly<Record<string, number>>} tookMs
  */
 export function slowestFirst(files, tookMs) {
   const guessMs = (/** @type {string} */ file) => (isSlow(file) ? 60_000 : 0) + statSync(path.join(root, file)).size / 1000;
   const weight = new Map(files.map((file) => [file, tookMs[file] ?? guessMs(file)]));
-  return [...files].sort((a, b) => (weight.get(b) ?? 0) - (weight.get(a) ?? 0));
+  const weigh = (/** @type {readonly string[]} */ some) => some.reduce((sum, file) => sum + (weight.get(file) ?? 0), 0);
+  /** @type {Map<string, string[]>} */
+  const groups = new Map();
+  for (const file of files) {
+    const key = together.find((folder) => file.startsWith(folder)) ?? file;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [file]);
+    else group.push(file);
+  }
+  return [...groups.values()].sort((a, b) => weigh(b) - weigh(a));
 }
 
 /**
@@ -125,18 +138,20 @@ export function unitTier({ files, lanes, folder, durationsFile, env = process.en
       const work = async () => {
         /** @type {Lane | null} */
         let lane = null;
-        for (let file = queue.shift(); file !== undefined && !stopped; file = queue.shift()) {
-          if (lane === null || lane.isGone()) {
-            if (lane !== null) alive.delete(lane);
-            started += 1;
-            lane = startLane(path.join(folder, `lane-${started}.jsonl`), emit, env);
-            alive.add(lane);
+        for (let group = queue.shift(); group !== undefined && !stopped; group = queue.shift())
+          for (const file of group) {
+            if (stopped) break;
+            if (lane === null || lane.isGone()) {
+              if (lane !== null) alive.delete(lane);
+              started += 1;
+              lane = startLane(path.join(folder, `lane-${started}.jsonl`), emit, env);
+              alive.add(lane);
+            }
+            const startMs = performance.now();
+            await lane.run(file);
+            through += 1;
+            if (!lane.isGone()) tookMs[file] = Math.round(performance.now() - startMs);
           }
-          const startMs = performance.now();
-          await lane.run(file);
-          through += 1;
-          if (!lane.isGone()) tookMs[file] = Math.round(performance.now() - startMs);
-        }
         await lane?.stop();
       };
       const done = Promise.all(Array.from({ length: Math.min(lanes, files.length) }, work)).then(() => {

@@ -174,6 +174,16 @@ describe('tiers under watch', () => {
       all.filter((file) => !file.includes('.slow.')),
     );
     const known = { [all[3]!]: 5e6, [all[1]!]: 4e6 };
-    assert.deepEqual(slowestFirst(all, known).slice(0, 2), [all[3], all[1]]);
+    assert.deepEqual(slowestFirst(all, known).slice(0, 2), [[all[3]], [all[1]]]);
+  });
+
+  it('runs files that share predictions in one process', () => {
+    const all = testFiles(['test/unit']);
+    const groups = slowestFirst(all, {});
+    assert.deepEqual(groups.flat().sort(), [...all].sort());
+    assert.deepEqual(
+      groups.filter((group) => group.length > 1),
+      [all.filter((file) => file.startsWith('test/unit/golden/'))],
+    );
   });
 });
