@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, cpSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import process from 'node:process';
@@ -28,11 +28,13 @@ export interface Agent {
 export function openServer() {
   const line = openCommandLine();
   const clients: Client[] = [];
+  const home = path.join(path.dirname(line.folder), 'shipped');
   const bundle = async (): Promise<string> => {
     const file = await line.bundle();
+    cpSync(path.dirname(file), home, { recursive: true });
     for (const wasm of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm'])
-      copyFileSync(resolve(wasm), path.join(path.dirname(file), path.basename(wasm)));
-    return file;
+      copyFileSync(resolve(wasm), path.join(home, path.basename(wasm)));
+    return path.join(home, path.basename(file));
   };
   return {
     bundle,

@@ -22,7 +22,7 @@ export interface CommandLine {
    * or runs as another user (`uid`, which only root may).
    */
   readonly run: (args: readonly string[], input?: string | Buffer, uid?: number) => Promise<Outcome>;
-  /** The bundled terminal face. */
+  /** The bundled terminal face, which no test may change. */
   readonly bundle: () => Promise<string>;
   /** Runs `terapipe ARGS` in a child process with its standard output on an open file or device. */
   readonly runTo: (descriptor: number, args: readonly string[]) => Promise<Omit<Outcome, 'out'>>;
@@ -35,13 +35,11 @@ export interface CommandLine {
 
 const sources = path.join(import.meta.dirname, '../../../src');
 
-/** The terminal face on an empty folder. It is bundled when the first child process needs it. */
+/** The terminal face on an empty folder. */
 export function openCommandLine(): CommandLine {
   const home = mkdtempSync(path.join(tmpdir(), 'terapipe-cli-'));
   const folder = mkdtempSync(path.join(home, 'work-'));
   for (const open of [home, folder]) chmodSync(open, 0o755);
-  let bundled: Promise<string> | undefined;
-  const bundle = (): Promise<string> => (bundled ??= bundleInto(home));
   const env = { ...process.env, TERAPIPE_DEBUG: '', XDG_CACHE_HOME: home };
   const start = async (args: readonly string[], options: SpawnOptions): Promise<ChildProcess> =>
     spawn(process.execPath, [await bundle(), ...args], { cwd: folder, env, ...options });
@@ -78,10 +76,20 @@ export function openCommandLine(): CommandLine {
   };
 }
 
-/** Bundles the terminal face as `npm run build` does. */
-async function bundleInto(home: string): Promise<string> {
-  await Promise.all(terminalBuilds(home).map((options) => esbuild.build({ ...options, logLevel: 'silent' })));
-  return path.join(home, 'cli.js');
+/** The terminal face, bundled as `npm run build` does, when the first child process of any test in this process needs it. */
+let bundled: Promise<string> | undefined;
+
+function bundle(): Promise<string> {
+  return (bundled ??= bundleInto(mkdtempSync(path.join(tmpdir(), 'terapipe-bundle-'))));
+}
+
+async function bundleInto(folder: string): Promise<string> {
+  process.once('exit', () => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  chmodSync(folder, 0o755);
+  await Promise.all(terminalBuilds(folder).map((options) => esbuild.build({ ...options, logLevel: 'silent' })));
+  return path.join(folder, 'cli.js');
 }
 
 /** What `terapipe ARGS` prints, without the process around its command. */
