@@ -15,7 +15,7 @@ export function quantile(sorted: readonly number[], share: number): number {
 const held = 0.8;
 /** As many sources as the error of all runs counts for, where a kind has few of its own. */
 const sourcesOfAll = 2;
-/** Least half width where no source covers a kind. */
+/** Least half width where no source covers a kind, and where one does: how two sources differ cannot be seen in one. */
 const unseenHalf = 0.2;
 
 /** Half width, as a logarithm, that holds 80 % of runs, each project counted as one. */
@@ -36,7 +36,7 @@ function makeRange(runs: readonly LeftOutRun[], half: number): ErrorRange {
 
 /**
  * Ranges by kind, of what runs took over what was predicted of them without their project. A kind of few projects is held to be partly as
- * all runs are, with experts or without.
+ * all runs are, with experts or without; one of a single project is as wide as one of none at least.
  */
 export function rangesOf(runs: readonly LeftOutRun[]): ErrorRanges {
   const unseen = (experts: boolean): LeftOutRun[] => runs.filter(({ kind }) => kind.experts === experts);
@@ -46,7 +46,7 @@ export function rangesOf(runs: readonly LeftOutRun[]): ErrorRanges {
     const sources = new Set(same.map(({ project }) => project)).size;
     const all = general[kind.experts ? 'experts' : 'dense'];
     const half = Math.sqrt((sources * halfWidth(same) ** 2 + sourcesOfAll * all ** 2) / (sources + sourcesOfAll));
-    return { ...kind, ...makeRange(same, half) };
+    return { ...kind, ...makeRange(same, sources === 1 ? Math.max(unseenHalf, half) : half) };
   });
   const floored = (experts: boolean): ErrorRange =>
     makeRange(unseen(experts), Math.max(unseenHalf, general[experts ? 'experts' : 'dense']));

@@ -4,10 +4,11 @@ import { readsFrozen } from '../domain/adapter';
 import type { Calibration, Layout, PlanRequest } from '../domain/request';
 import { otherPrecisionPercent, type NamedProfile, type Profile } from '../domain/profile';
 import { joinedGpus } from '../domain/cluster';
-import type { CostInputs } from './rates';
-import { nearestRuns } from './error-bars';
+import { runtimeProfile } from '../domain/runtime';
+import { assumedAttention, type CostInputs } from './rates';
+import { isUnmeasuredProgram, nearestRuns } from './error-bars';
 import { replacesLaunches } from './launches';
-import { floorShare } from './stage-cost';
+import { attentionShare, floorShare } from './stage-cost';
 import type { CostProvenance } from '../domain/slice-cost';
 import { joinClauses, counted, listOf, say, sentence, type Sentence } from '../sentence';
 import { maximum } from '../numbers';
@@ -18,11 +19,13 @@ import { maximum } from '../numbers';
  * @param nodeKinds the inputs of its stages that differ: one for each kind of node.
  */
 export function costProvenance(
-  request: Pick<PlanRequest, 'training' | 'costTable' | 'profile' | 'calibration' | 'leftOut'>,
+  request: Pick<PlanRequest, 'training' | 'costTable' | 'profile' | 'calibration' | 'leftOut' | 'capabilities'>,
   { inputs, nodeKinds }: { readonly inputs: CostInputs; readonly nodeKinds: readonly CostInputs[] },
 ): CostProvenance {
-  const { training, costTable, profile, calibration, leftOut = [] } = request;
-  const ofStage = (own: CostInputs): CostProvenance => rooflineProvenance(own, training.microBatch, training.sequenceLength, calibration);
+  const { training, costTable, profile, calibration, capabilities, leftOut = [] } = request;
+  const program = capabilities?.name ?? null;
+  const ofStage = (own: CostInputs): CostProvenance =>
+    rooflineProvenance(own, training.microBatch, training.sequenceLength, program, calibration);
   const [first = inputs, ...others] = nodeKinds;
   const cost =
     costTable !== null
@@ -35,16 +38,22 @@ export function costProvenance(
 
 /**
  * Where the analytic times come from and how far to trust them: the range of the measured runs nearest in kind, wider
- * where something was not measured: a GPU without its own efficiency, Ethernet-class links, layers with a state, encoders, experts between
- * nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of the same machine +-10 %. See docs/model/time.md,
- * Error bars.
+ * where something was not measured: a program of its own, a GPU without its own efficiency, a kernel of attention, Ethernet-class links,
+ * layers with a state, encoders, experts between nodes, tensor parallelism across nodes, kernel-launch overhead. After a measured step of
+ * the same machine +-10 %. See docs/model/time.md, Error bars.
  */
-function rooflineProvenance(inputs: CostInputs, batch: number, tokens: number, calibration?: Calibration): CostProvenance {
+function rooflineProvenance(
+  inputs: CostInputs,
+  batch: number,
+  tokens: number,
+  program: string | null,
+  calibration?: Calibration,
+): CostProvenance {
   const { gpu } = inputs.cluster;
   const description = sentence`Analytic model of ${gpu.name}: large GEMMs at ${Number(gpu.gemmEfficiency.toPrecision(3))} of peak, ${inputs.constants.issueFloorUs} µs kernel-launch overhead per operation`;
   if (calibration !== undefined) return calibratedProvenance(description, calibration);
   const { range, text } = nearestRuns(inputs.cluster, inputs.training, inputs.model);
-  const [wider] = unmeasured(inputs, batch, tokens).sort((a, b) => b.percent - a.percent);
+  const [wider] = unmeasured(inputs, batch, tokens, program).sort((a, b) => b.percent - a.percent);
   const more = (wider?.percent ?? 0) / 100;
   const [low, high] = [Math.min(range.low, wider?.onlySlower === true ? 1 : 1 - more), Math.max(range.high, 1 + more)];
   const measured = sentence`steps take ${formatNumber(range.low)} to ${formatNumber(range.high)} times what is predicted without runs of their source, by ${text}`;
@@ -89,14 +98,26 @@ interface Unmeasured {
 }
 
 /** Kinds of runs that are not measured, each with the least half width of its range. */
-function unmeasured(inputs: CostInputs, batch: number, tokens: number): Unmeasured[] {
+function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: string | null): Unmeasured[] {
   const { model, training, layout } = inputs;
   const { adapter } = training;
   const { gpu, links, nodes } = inputs.cluster;
   const { tensor, expert } = layout;
   const joined = joinedGpus(inputs.cluster);
   const share = floorShare(inputs, batch, tokens);
+  const kernel = assumedAttention(inputs.cluster, training);
+  const attended = kernel === null ? 0 : attentionShare(inputs, batch, tokens);
   return [
+    {
+      holds: program !== null && isUnmeasuredProgram(program),
+      percent: 35,
+      reason: sentence`no run of ${program ?? ''} was measured: timed as ${runtimeProfile(training).name}`,
+    },
+    {
+      holds: attended > 0.05,
+      percent: Math.round(100 * attended),
+      reason: sentence`no ${kernel ?? ''} attention was measured on ${gpu.name}: ${Math.round(100 * attended)} % of a layer's time`,
+    },
     { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: sentence`no GEMM efficiency was measured on ${gpu.name}` },
     { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: sentence`nodes are linked by only ${links.nicGBps} GB/s` },
     {

@@ -87,6 +87,13 @@ export function fusedAttentionKernel(
   return runtimeProfile(training).attentionKernels.find((kernel) => has[kernel] !== undefined) ?? null;
 }
 
+/** The kernel of fused attention that a run asks for and nobody measured on its GPU, whose products were; null: there is none. */
+export function assumedAttention(cluster: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): FusedAttentionKernel | null {
+  if (training.attention !== 'flash' || !cluster.gpu.gemmEfficiencyKnown) return null;
+  const kernel = fusedAttentionKernel(cluster, training);
+  return kernel === null || cluster.gpu.attentionEfficiency?.[kernel] !== undefined ? null : kernel;
+}
+
 /** Fraction of the GEMM rate that fused attention is given where no kernel was measured on the GPU. */
 const unmeasuredAttention = 0.7;
 

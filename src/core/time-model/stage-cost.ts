@@ -5,7 +5,7 @@ import { layerGroups, layersByKind, usualKind } from '../model/layers';
 import { headTokens } from '../model/stacks';
 import { embeddingSeconds, spreadTail, startSeconds, tailSeconds, type EndSeconds, type StageEnds } from './end-time';
 import { cachedBySlice, cachedByTokens, layerTime } from './layer-time';
-import type { CostInputs } from './rates';
+import { fusedAttentionKernel, type CostInputs } from './rates';
 import { shardedWaits } from './sharding';
 
 /**
@@ -64,6 +64,19 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
       ...(waitsForSends ? { issueWaitMs: 1e3 * issueWait } : {}),
     };
   };
+}
+
+/** Share of a layer's time, 0..1, that fused attention takes in whole sequences of `batch`: what the layer saves with it for nothing. */
+export function attentionShare(inputs: CostInputs, batch: number, tokens: number): number {
+  const kernel = fusedAttentionKernel(inputs.cluster, inputs.training);
+  if (kernel === null) return 0;
+  const { cluster } = inputs;
+  const free = { ...inputs, cluster: { ...cluster, gpu: { ...cluster.gpu, attentionEfficiency: { [kernel]: 1e6 } } } };
+  const [all, others] = [inputs, free].map((own) => {
+    const { forward, backward } = layerTime(own)(batch, tokens, 0);
+    return forward + backward;
+  });
+  return all === undefined || others === undefined ? 0 : Math.max(0, 1 - others / all);
 }
 
 /**

@@ -4,6 +4,7 @@ import { profiledStageCost } from '../../../../src/core/time-model/profile-cost'
 import { costProvenance } from '../../../../src/core/time-model/provenance';
 import { rooflineProvenance } from './provenances';
 import { measuredKinds, unseenKinds } from '../../../../src/core/time-model/measured-kinds';
+import { setBy } from '../../../../src/core/domain/capabilities';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../measured-profile/profiles';
 import { toText } from '../../sentence-text';
@@ -34,6 +35,33 @@ describe('error bar of an analytic cost', () => {
     assert.deepEqual(unseen.range, [unseenKinds.experts.low, unseenKinds.experts.high]);
     assert.match(toText(unseen.errorBecause), /models with experts; none on A100-80GB under .*, with GEMMs in 16 bits or more, is known/);
     for (const { low, high } of Object.values(unseenKinds)) assert.ok(low <= Math.exp(-0.2) && high >= Math.exp(0.2));
+  });
+
+  it('is as wide where one source is known as where none is', () => {
+    const single = measuredKinds.filter(({ sources }) => sources < 2);
+    assert.ok(single.length > 3);
+    for (const { low, high } of single) assert.ok(low <= Math.exp(-0.2) && high >= Math.exp(0.2));
+  });
+
+  it('widens by the share of attention whose kernel was not measured on the GPU', () => {
+    const of = (attentionKernel: 'flash2' | 'cudnn', tokens: number) => {
+      const training = { attention: 'flash', attentionKernel, precision: 'bf16' } as const;
+      return rooflineProvenance(request('B200', llama3('70b', 4), { training, layout: {} }), 1, tokens);
+    };
+    assert.doesNotMatch(toText(of('cudnn', 65_536).errorBecause), /attention was measured/);
+    assert.match(toText(of('flash2', 65_536).errorBecause), /^no flash2 attention was measured on B200: \d+ % of a layer's time; /);
+    assert.ok(of('flash2', 262_144).range[1] > of('flash2', 8192).range[1]);
+  });
+
+  it('is 35 % for a program with training code of its own of which no run is known', () => {
+    const run = request('A100-80GB', llama3('70b', 4), { training: { attention: 'flash', precision: 'bf16' }, layout: {} });
+    const of = (name: string) => {
+      const capabilities = { name, source: '', setBy: setBy([]), refuses: [], silent: {} };
+      return costProvenance({ training: run.training, costTable: null, profile: null, capabilities }, { inputs: run, nodeKinds: [run] });
+    };
+    assert.deepEqual(of('nanotron').range, [0.65, 1.35]);
+    assert.match(toText(of('nanotron').errorBecause), /^no run of nanotron was measured: timed as Megatron-LM with Transformer Engine; /);
+    assert.deepEqual(of('Megatron-LM').range, of('another').range);
   });
 
   it('is that of the same number format', () => {
