@@ -6,7 +6,8 @@ import { longerRows, planSpeedUps, speedUps, terapipePlanRows, terapipeRows, uni
 import type { Calibration } from './calibration';
 import type { ElasticRow, LoggedEpoch, MicroBatchRow } from './elastic';
 import type { LeftOutRun } from './fit/left-out';
-import { coverage, type Coverage } from './measured-kinds';
+import type { DrawnSource } from './drawn';
+import { coverage, quantile, type Coverage } from './measured-kinds';
 import type { WildRow } from './wild';
 import { peakOf } from './wild-memory';
 
@@ -59,12 +60,17 @@ const readmeBands = [0.2, 0.1, 0.05, 0] as const;
 /** The ten settings in README's table: in no fit, but terms of the model are from the same paper. */
 export const terapipeInReadme = 'TeraPipe, not left out';
 
-/** README's table: every source of at least eight runs, left out whole, the worst first. */
-export function readmeTable(runs: readonly LeftOutRun[]): string[] {
+/** README's table: every source of at least eight runs, left out whole or drawn after the constants, the worst first. */
+export function readmeTable(runs: readonly LeftOutRun[], drawn: readonly DrawnSource[]): string[] {
   const settings = terapipeRows().map(({ whole }) => whole);
-  const sources = [...coverage(runs), { source: terapipeInReadme, rows: settings.length, error: errors(settings).mean }];
+  const sources = [
+    ...coverage(runs),
+    ...drawn.filter(({ isAll }) => !isAll).map(({ source, errors: of }) => ({ source, rows: of.length, error: meanSize(of) })),
+    { source: terapipeInReadme, rows: settings.length, error: errors(settings).mean },
+  ];
   const shown = sources.filter(({ rows }) => rows >= fewestInReadme);
-  const sorted = [...shown].sort((a, b) => b.error - a.error);
+  const figure = (error: number): number => Math.round(1000 * error);
+  const sorted = [...shown].sort((a, b) => figure(b.error) - figure(a.error) || (a.source < b.source ? -1 : 1));
   const rows = readmeBands.map((least, index) => {
     const most = readmeBands[index - 1];
     const inBand = sorted.filter(({ error }) => error >= least && (most === undefined || error < most));
@@ -126,6 +132,32 @@ function sourcesTable(shares: readonly Coverage[]): string[] {
     `±${percent(width)}`,
   ]);
   return table(['source, left out whole', 'rows', 'step, mean error', 'mean of errors', 'inside', 'range'], 1, rows);
+}
+
+const meanSize = (errors: readonly number[]): number => errors.reduce((sum, error) => sum + Math.abs(error), 0) / errors.length;
+
+/** The table of runs that were drawn after the constants, one string per line. */
+export function drawnTable(sources: readonly DrawnSource[]): string[] {
+  const rows = sources.map(({ source, errors: of, inside, width, memory }) => {
+    const sizes = of.map(Math.abs);
+    return [
+      source,
+      String(of.length),
+      percent(meanSize(of)),
+      percent(
+        quantile(
+          [...sizes].sort((a, b) => a - b),
+          0.5,
+        ),
+      ),
+      signed({ measured: 1, predicted: 1 + of.reduce((sum, error) => sum + error, 0) / of.length }),
+      percent(inside),
+      `±${percent(width)}`,
+      memory.length === 0 ? '' : `${percent(meanSize(memory))} of ${memory.length}`,
+    ];
+  });
+  const header = ['drawn source', 'rows', 'step, mean error', 'median', 'mean of errors', 'inside', 'range', 'memory, mean error'];
+  return table(header, 1, rows);
 }
 
 /** The table of PipeTransformer's speed-ups in docs/elastic.md, one string per line. */

@@ -12,6 +12,7 @@ import { calibrations } from './calibration';
 import { alphaSweep, elasticRows, loggedEpochs, microBatchRows, type LoggedEpoch } from './elastic';
 import { fit } from './fit/left-out';
 import { coverageGoals } from './measured-kinds';
+import { drawnRows, drawnSources } from './drawn';
 import { bridgeRows } from './bridge';
 import { expertRows, expertText, medianRegret, unexplained } from './expert-layouts';
 import { rankingGoals, scaleRows } from './ranking';
@@ -28,6 +29,7 @@ import {
   loggedTable,
   microBatchTable,
   cellsOf,
+  drawnTable,
   longerTable,
   memoryOf,
   publishedTable,
@@ -110,13 +112,14 @@ async function writeReadme(): Promise<void> {
   }
   const published = publishedTable(await wildRows());
   for (const [file, tables] of [
-    ['README.md', [readmeTable(runs)]],
+    ['README.md', [readmeTable(runs, drawnSources(await drawnRows()))]],
     [
       'docs/accuracy.md',
       [
         accuracyTable(),
         published,
         rangesTable(runs),
+        drawnTable(drawnSources(await drawnRows())),
         residualTable(memories),
         calibrationTable(await calibrations()),
         terapipeTable(),
@@ -317,6 +320,7 @@ async function printWild(): Promise<Goal[]> {
   printTable('Published runs, step time and memory', publishedTable(rows));
   const { runs } = await fit();
   printTable('Each source left out of constants and ranges: error, what the ranges hold, and their mean half width', rangesTable(runs));
+  printTable('Drawn after the constants, in no fit and in no range', drawnTable(drawnSources(await drawnRows())));
   printTable('Calibrated to one measured step: mean error of the other runs', calibrationTable(await calibrations()));
   const ranOut = rows.filter(({ case: one }) => one.outOfMemory === true);
   const wrong = rows.filter(({ case: one, predicted }) => one.outOfMemory !== true && !mayFit(predicted));

@@ -7,6 +7,7 @@ import { maximum } from '../../../src/core/numbers';
 import { measuredMemory, measuredMemoryOfAll } from '../../../src/core/memory-model/measured-memory';
 import { memoryRuns, residualsOf, residualTable } from '../../golden/memory-residuals';
 import { fit } from '../../golden/fit/left-out';
+import { drawnRows, drawnSources } from '../../golden/drawn';
 import { coverage, rangesOf } from '../../golden/measured-kinds';
 import {
   accuracyClaims,
@@ -16,6 +17,7 @@ import {
   loggedTable,
   microBatchTable,
   cellsOf,
+  drawnTable,
   fewestInReadme,
   longerTable,
   publishedTable,
@@ -88,6 +90,11 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
     for (const { name, text } of accuracyFiles(runs)) assert.equal(read(`docs/accuracy/${name}`), text, name);
   });
 
+  it('shows runs that were drawn after the constants as they are now', async () => {
+    const now = drawnTable(drawnSources(await drawnRows()));
+    assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+  });
+
   it('shows equal slices and longer sequences of TeraPipe as they are now', () => {
     for (const now of [uniformTable(), longerTable()]) assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
   });
@@ -112,7 +119,7 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
   });
 
   it('shows every source of at least eight runs in README, left out whole, the worst first', async () => {
-    const now = readmeTable((await fit()).runs);
+    const now = readmeTable((await fit()).runs, drawnSources(await drawnRows()));
     assert.equal(now.length, 2 + 4);
     assert.deepEqual(rowsOf(tableIn(read('README.md'), now)), rowsOf(now));
   });
@@ -121,12 +128,14 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
     const { runs } = await fit();
     const sources = groupBy(await measuredRuns(), ({ source }) => source);
     const wanted = [...sources].filter(([, rows]) => rows.length >= fewestInReadme).map(([source]) => source);
-    const named = tableIn(read('README.md'), readmeTable(runs))
+    const drawn = drawnSources(await drawnRows());
+    const wantedDrawn = drawn.filter(({ isAll, errors: of }) => !isAll && of.length >= fewestInReadme);
+    const named = tableIn(read('README.md'), readmeTable(runs, drawn))
       .slice(2)
       .flatMap((line) => (cellsOf(line)[1] ?? '').split('; '))
       .map((text) => /^(.*) \(([\d.]+) %\)$/.exec(text));
     const names = named.map((match) => match?.[1]);
-    assert.deepEqual([...names].sort(), [...wanted, terapipeInReadme].sort());
+    assert.deepEqual([...names].sort(), [...wanted, ...wantedDrawn.map(({ source }) => source), terapipeInReadme].sort());
     const errorOf = new Map(coverage(runs).map(({ source, error }) => [source, 100 * error]));
     const shown = named.map((match) => Number(match?.[2]));
     assert.equal(shown[0], maximum(shown));
