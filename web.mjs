@@ -1,4 +1,5 @@
 // Builds the page for browsers into out/web, a folder of static files. `--serve` shows it here, on PORT, 8123 by default; 0 is any free one.
+// `--built` serves what was built before.
 import esbuild from 'esbuild';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
@@ -117,5 +118,5 @@ function serve() {
   server.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));
 }
 
-await build();
+if (!process.argv.includes('--built')) await build();
 if (process.argv.includes('--serve')) serve();

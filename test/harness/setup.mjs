@@ -82,17 +82,22 @@ export async function ensureDependencies() {
   say('dependencies', `installed in ${secondsSince(startMs)}`);
 }
 
+/** Whether the last build of this process was for production; null before the first. */
+let lastBuild = /** @type {boolean | null} */ (null);
+
 /**
- * Bundles the extension into dist/.
+ * Bundles the extension into dist/, unless this process has just done so.
  * @param {{ production?: boolean }} [options] production: minified, without source maps
  */
 export async function ensureBuild({ production = false } = {}) {
+  if (lastBuild === production) return;
   const startMs = performance.now();
   const { code, output } = await run(process.execPath, ['esbuild.mjs', ...(production ? ['--production'] : [])], {
     cwd: root,
     limitMs: 2 * minute,
   });
   if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`);
+  lastBuild = production;
   say('build', `dist/ ${production ? 'for production ' : ''}in ${secondsSince(startMs)}`);
 }
 

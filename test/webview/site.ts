@@ -13,9 +13,19 @@ export interface Site {
   readonly stop: () => Promise<void>;
 }
 
-/** Builds the page and serves it on a free port. */
+/** The page is built once for all who ask for it. */
+let built: Promise<void> | null = null;
+
+async function build(): Promise<void> {
+  const builder = spawn(process.execPath, ['web.mjs'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
+  const code = await new Promise<number | null>((resolve, reject) => builder.once('error', reject).once('exit', resolve));
+  if (code !== 0) throw new Error(`building the page for browsers ended with code ${code}`);
+}
+
+/** Serves the page on a free port, after building it if this process has not yet. */
 export async function startSite(): Promise<Site> {
-  const server = spawn(process.execPath, ['web.mjs', '--serve'], {
+  await (built ??= build());
+  const server = spawn(process.execPath, ['web.mjs', '--serve', '--built'], {
     cwd: root,
     env: { ...process.env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
