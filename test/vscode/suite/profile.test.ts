@@ -62,7 +62,7 @@ function workedSeconds(pid: number): number {
  * measured depends on the machine: where none was by then, it is done again with more time.
  */
 async function interrupted(uri: vscode.Uri, stop: (child: number) => Promise<void> | void): Promise<Profile> {
-  for (let seconds = 2; seconds < 300; seconds *= 4) {
+  for (let seconds = 4; seconds < 300; seconds *= 2) {
     let over = false;
     const command = Promise.resolve(vscode.commands.executeCommand('terapipe.profile', uri)).finally(() => {
       over = true;
