@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import type { HostMessage, PageState } from '../../src/protocol/page';
 import type { OpenOptions, OpenPage } from './browser';
 
@@ -24,6 +25,39 @@ export async function until(what: string, holds: () => Promise<boolean>): Promis
     if (waitedMs > 60_000) throw new Error(`still waiting: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+}
+
+let clipboardFree: Promise<unknown> = Promise.resolve();
+
+/** Cases that run at the same time share the browser's clipboard: from writing to reading, each has it to itself. */
+export function withClipboard<T>(use: () => Promise<T>): Promise<T> {
+  const used = clipboardFree.then(use);
+  clipboardFree = used.catch(() => undefined);
+  return used;
+}
+
+/**
+ * Turns the wheel where the pointer is until what is shown has changed, and returns that. Chromium hands a turn on when it gets to it, and
+ * may lose one on a busy machine: then a person turns again.
+ */
+export async function turnWheel<T>(
+  page: Page,
+  deltaY: number,
+  modifier: 'Control' | 'Shift' | 'Alt' | null,
+  shown: () => Promise<T>,
+): Promise<T> {
+  const before = JSON.stringify(await shown());
+  for (let turns = 0; turns < 3; turns += 1) {
+    if (modifier !== null) await page.keyboard.down(modifier);
+    await page.mouse.wheel(0, deltaY);
+    if (modifier !== null) await page.keyboard.up(modifier);
+    for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 25) {
+      const now = await shown();
+      if (JSON.stringify(now) !== before) return now;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+  throw new Error(`${modifier ?? 'no key'} and three turns of the wheel by ${deltaY} changed nothing`);
 }
 
 /** How many colours the canvas at `selector` holds: one or two are an empty one. */

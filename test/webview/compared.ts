@@ -5,7 +5,7 @@ import { formatDuration } from '../../src/core/format';
 import { fullAnswer, type PageComparison } from '../../src/features/compare/protocol';
 import type { PageMessage } from '../../src/protocol/page';
 import { savedState, type OpenOptions, type OpenPage } from './browser';
-import { drawnColors, show, until, type Case } from './cases';
+import { drawnColors, show, turnWheel, until, type Case } from './cases';
 import { comparedState, comparisonOf, launched, plansAnswerOf, plansCompared, timesCompared, traceCompared } from './comparisons';
 import { sentence } from '../../src/core/sentence';
 
@@ -95,17 +95,14 @@ export const comparedCases: readonly Case[] = [
       await until('the other side is drawn', async () => (await drawnColors({ page } as OpenPage, other)) > 4);
       const longest = Math.max(...[plansCompared().a, plansCompared().b].map(({ timeline }) => timeline!.makespanMs));
       const over = async (nth: number): Promise<void> => page.mouse.move(boxes[nth]!.x + 456, boxes[nth]!.y + 60);
+      // Nothing of it is saved before the first change.
+      const viewport = async (): Promise<SavedSettings['viewport']> =>
+        ((await settings(page)) as SavedSettings | undefined)?.viewport ?? null;
       await over(1);
-      await page.keyboard.down('Control');
-      await page.mouse.wheel(0, -600);
-      await page.keyboard.up('Control');
-      const zoomed = (await settings(page)).viewport!;
+      const zoomed = (await turnWheel(page, -600, 'Control', viewport))!;
       assert.ok(zoomed.endMs - zoomed.startMs < longest / 2);
       await over(0);
-      await page.keyboard.down('Shift');
-      await page.mouse.wheel(0, 200);
-      await page.keyboard.up('Shift');
-      const panned = (await settings(page)).viewport!;
+      const panned = (await turnWheel(page, 200, 'Shift', viewport))!;
       assert.ok(panned.startMs > zoomed.startMs);
       assert.ok(Math.abs(panned.endMs - panned.startMs - (zoomed.endMs - zoomed.startMs)) < 1e-6);
       await section(page).getByRole('button', { name: 'Zoom to fit' }).click();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Profile } from '../../src/core/domain/profile';
 import type { ProfileState } from '../../src/protocol/page';
 import type { OpenOptions, OpenPage } from './browser';
-import { drawnColors, show, until, type Case } from './cases';
+import { drawnColors, show, until, withClipboard, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 import { known, profileOf, profilesOf, simulatedSamples } from './profiles';
 import { sentence } from '../../src/core/sentence';
@@ -367,9 +367,12 @@ export const profileCases: readonly Case[] = [
     state: state(profilesOf([h100])),
     steps: async ({ page }) => {
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-      await page.getByRole('button', { name: 'Copy as table' }).click();
-      await page.locator('.profile-view [role=status]').getByText('Copied').waitFor({ state: 'attached' });
-      const lines = (await page.evaluate<string>('navigator.clipboard.readText()')).trimEnd().split('\n');
+      const copied = await withClipboard(async () => {
+        await page.getByRole('button', { name: 'Copy as table' }).click();
+        await page.locator('.profile-view [role=status]').getByText('Copied').waitFor({ state: 'attached' });
+        return page.evaluate<string>('navigator.clipboard.readText()');
+      });
+      const lines = copied.trimEnd().split('\n');
       assert.match(lines[0]!, /^batch\ttokens\tcontext\tforward_ms\tbackward_ms\t/);
       assert.equal(lines.length, 1 + h100.profile.samples.layer.length);
       const first = h100.profile.samples.layer[0]!;

@@ -9,7 +9,7 @@ import { stepPartNames } from '../../src/core/planner/explain/step-part-names';
 import { say } from '../../src/core/sentence';
 import { planFigures, type WhatIfState } from '../../src/protocol/what-if';
 import type { OpenOptions } from './browser';
-import { show, until, type Case } from './cases';
+import { show, until, withClipboard, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900 };
@@ -516,11 +516,15 @@ export const tabCases: readonly Case[] = [
       assert.deepEqual(csv.text.split('\r\n').map(firstCell), ['Stage', ...everyStage, '']);
       assert.equal(await page.locator('.panel-memory tbody tr').count(), 6);
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-      await run('Copy tables as Markdown');
-      await page.getByRole('status').getByText('Copied').waitFor();
+      const copied = (item: string): Promise<string> =>
+        withClipboard(async () => {
+          await run(item);
+          await page.getByRole('status').getByText('Copied').waitFor();
+          return page.evaluate<string>('navigator.clipboard.readText()');
+        });
+      const markdown = await copied('Copy tables as Markdown');
       await page.keyboard.press('Shift');
       await page.getByText('Copied').waitFor({ state: 'hidden' });
-      const markdown = await page.evaluate<string>('navigator.clipboard.readText()');
       assert.match(markdown, /^\| Stage \|[^\n]*\n\|( --- \|)+\n\| 0 \|/);
       assert.deepEqual(
         markdown
@@ -538,8 +542,7 @@ export const tabCases: readonly Case[] = [
       await run('PyTorch run as a folder');
       await run('Schedule as PyTorch CSV');
       await run('Chrome trace for Perfetto');
-      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-      await run('Copy operations as table');
+      const table = await copied('Copy operations as table');
       const sent = await messages();
       assert.deepEqual(
         sent.filter(({ type }) => type === 'export'),
@@ -554,11 +557,9 @@ export const tabCases: readonly Case[] = [
       assert.ok(saved.type === 'save');
       assert.match(saved.text, /^<svg [\s\S]*<g class="o"><title>Optimizer<\/title>[\s\S]*<\/svg>\n$/);
       assert.ok(sent.some((message) => message.type === 'command' && message.command === 'terapipe.exportPlan'));
-      await page.getByRole('status').getByText('Copied').waitFor();
-      const copied = await page.evaluate<string>('navigator.clipboard.readText()');
-      assert.match(copied, /^stage\toperation\tmicro_batch/);
+      assert.match(table, /^stage\toperation\tmicro_batch/);
       const { timeline } = plan().candidates[0]!;
-      assert.equal(copied.trimEnd().split('\n').length, 1 + timeline!.kind.length);
+      assert.equal(table.trimEnd().split('\n').length, 1 + timeline!.kind.length);
       return undefined;
     },
   },

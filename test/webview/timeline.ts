@@ -4,7 +4,7 @@ import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { generateSchedule, toScheduleProblem } from '../../src/core/schedules/registry';
 import { noTransfers, simulate } from '../../src/core/schedules/simulate/simulate';
 import { savedState, type OpenOptions } from './browser';
-import { drawnColors, until, type Case } from './cases';
+import { drawnColors, turnWheel, until, type Case } from './cases';
 import { planOf, stateOf } from './fixtures';
 
 const wide: OpenOptions = { kind: 'tab', width: 1440, height: 900, reducedMotion: true };
@@ -169,28 +169,19 @@ export const timelineCases: readonly Case[] = [
       const makespan = plan().candidates[0]!.timeline!.makespanMs;
       const at = await spot(page, 56 + 400, 200);
       await page.mouse.move(at.x, at.y);
-      await page.keyboard.down('Control');
-      await page.mouse.wheel(0, -600);
-      await page.keyboard.up('Control');
-      const zoomed = (await saved(page)).viewport!;
+      const viewport = async (): Promise<Saved['viewport']> => (await saved(page)).viewport;
+      const zoomed = (await turnWheel(page, -600, 'Control', viewport))!;
       assert.ok(zoomed.endMs - zoomed.startMs < makespan * 0.4);
       const width = (await page.locator('.lanes-overlay').first().boundingBox())!.width - 56 - 80;
       const before = (400 / width) * stepMs();
       const after = zoomed.startMs + (400 / width) * (zoomed.endMs - zoomed.startMs);
       assert.ok(Math.abs(after - before) < makespan * 1e-6, `${before} moved to ${after}`);
-      await page.keyboard.down('Shift');
-      await page.mouse.wheel(0, 100);
-      await page.keyboard.up('Shift');
-      const panned = (await saved(page)).viewport!;
+      const panned = (await turnWheel(page, 100, 'Shift', viewport))!;
       assert.ok(panned.startMs > zoomed.startMs);
       assert.ok(Math.abs(panned.endMs - panned.startMs - (zoomed.endMs - zoomed.startMs)) < 1e-6);
-      await page.keyboard.down('Alt');
-      await page.mouse.wheel(0, -500);
-      await page.keyboard.up('Alt');
-      const high = (await saved(page)).viewport!;
+      const high = (await turnWheel(page, -500, 'Alt', viewport))!;
       assert.ok(high.rowPx > panned.rowPx);
-      await page.mouse.wheel(0, 120);
-      assert.ok((await saved(page)).viewport!.scrollPx > high.scrollPx);
+      assert.ok((await turnWheel(page, 120, null, viewport))!.scrollPx > high.scrollPx);
       return undefined;
     },
   },
@@ -203,12 +194,7 @@ export const timelineCases: readonly Case[] = [
       const perPx = stepMs() / (box.width - 56 - 80);
       const y = box.y + box.height / 2;
       await page.mouse.move(box.x + 56 + 400, y);
-      await page.keyboard.down('Control');
-      await page.mouse.wheel(0, -600);
-      await page.keyboard.up('Control');
-      // a browser takes a turn of the wheel when it gets to it
-      await until('the zoom', async () => (await saved(page)).viewport !== null);
-      const zoomed = (await saved(page)).viewport!;
+      const zoomed = (await turnWheel(page, -600, 'Control', async () => (await saved(page)).viewport))!;
       const share = (zoomed.endMs - zoomed.startMs) / stepMs();
       assert.ok(share < 0.4, `${share} of the step`);
       const at = zoomed.startMs + 400 * perPx * share;
