@@ -15,8 +15,8 @@ export interface Place {
 /** Where a value comes from. Every number on screen has one. */
 export type Source =
   | { readonly kind: 'file'; readonly place: Place; readonly key: string }
-  /** Not in any file: a documented default, with the sentence that documents it. */
-  | { readonly kind: 'default'; readonly reason: Sentence }
+  /** Not in any file: a documented default, with the sentence that documents it. A guess is an assumption of plans, which may be wrong. */
+  | { readonly kind: 'default'; readonly reason: Sentence; readonly isGuess?: true }
   /** Given on the command line or by a control. */
   | { readonly kind: 'override' };
 
@@ -29,6 +29,11 @@ export interface Located<T> {
 /** A value that no file gives, with the sentence that documents it. */
 export function byDefault<T>(value: T, reason: Sentence): Located<T> {
   return { value, source: { kind: 'default', reason } };
+}
+
+/** A value that is guessed, and from what. */
+export function guessed<T>(value: T, reason: Sentence): Located<T> {
+  return { value, source: { kind: 'default', reason, isGuess: true } };
 }
 
 /** A value given on the command line or by a control. */

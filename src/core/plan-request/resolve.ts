@@ -51,7 +51,7 @@ export function resolveRun(
   requirePlanned(written);
   requireGpu(written);
   requireHeadSize(written);
-  const { assumptions, valueOrDefault } = defaultsRecorder(modelDefaults(written));
+  const { assumptions, valueOrDefault } = defaultsRecorder([...modelDefaults(written), ...trainingGuesses(written)]);
   const model = toTrainedModel(written);
   requireStacksGiven(written, model);
   const mixed = mixedCluster(written);
@@ -94,6 +94,13 @@ export function resolveRun(
 function modelDefaults({ model }: Run): readonly Assumption[] {
   return Object.entries(model).flatMap(([key, { value, source }]) =>
     source.kind === 'default' && value !== null ? [{ key: `model.${key}`, value: String(value), reason: source.reason }] : [],
+  );
+}
+
+/** What a reader guesses of the training, such as from the name of a file that is missing. */
+function trainingGuesses({ training }: Run): readonly Assumption[] {
+  return Object.entries(training).flatMap(([key, { value, source }]) =>
+    source.kind === 'default' && source.isGuess === true ? [{ key: `training.${key}`, value: String(value), reason: source.reason }] : [],
   );
 }
 

@@ -1,4 +1,4 @@
-import { byDefault } from '../../domain/located';
+import { byDefault, guessed } from '../../domain/located';
 import { sentence } from '../../sentence';
 import type { Composition } from '../composition';
 import { ownLayer, upwards, type Layer } from '../../languages/layers';
@@ -125,10 +125,10 @@ function shardingByName({ root }: YamlDocument): Facts {
   const offloaded = /(?<!no[-_]?(?:cpu[-_]?)?)offload(?:ing)?(?:[-_]?(all|params?|optim(?:izer)?))?(?![a-z])/i.exec(name);
   const what = offloaded?.[1]?.toLowerCase() ?? '';
   return {
-    zeroStage: byDefault(Number(stage), reason),
-    ...(offloaded !== null && !what.startsWith('param') && { offloadOptimizer: byDefault('cpu', reason) }),
+    zeroStage: guessed(Number(stage), reason),
+    ...(offloaded !== null && !what.startsWith('param') && { offloadOptimizer: guessed('cpu', reason) }),
     // only ZeRO 3 has weights to move; files by these names offload them unless they name the optimizer
-    ...(offloaded !== null && stage === '3' && !what.startsWith('optim') && { offloadParameters: byDefault('cpu', reason) }),
+    ...(offloaded !== null && stage === '3' && !what.startsWith('optim') && { offloadParameters: guessed('cpu', reason) }),
   };
 }
 

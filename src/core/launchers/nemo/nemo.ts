@@ -8,7 +8,7 @@ import { bytesOfType } from '../tables/optimizer-facts';
 import { vocabOfName, vocabOfType } from '../tables/tokenizers';
 import type { Facts, LauncherFile, Purpose } from '../../run/facts';
 import { choice, count, fixed, keep, on, wordFor } from '../../languages/reads';
-import { coreKeys, gated } from '../megatron/core-keys';
+import { coreKeys, gated, sharedSettings } from '../megatron/core-keys';
 import { sharedExperts, withoutIdleExperts, withoutIdleRecompute } from '../megatron/derived-facts';
 import { checkpointPath, weightsOnlyFact } from '../tables/checkpoint-facts';
 import { joined, row, rows, lenient, under, written, type Table } from '../tables/table';
@@ -127,7 +127,7 @@ function readLayers(layers: readonly Layer[]): LauncherFile {
   const model = benchmarkModel(ownLayer(layers), given);
   const facts = { ...given, ...model, ...shared, ...attentionWithoutEngine(reader, given), ...encoderLength(given), ...checkpoints };
   const purpose = purposeIn(document);
-  const openSizes = parallelNames.filter((name) => reader.isOpen(`model.${parallelKeys[name]}`));
+  const openSizes = parallelNames.filter((name) => reader.isOpen(`model.${parallelKey(name)}`));
   return {
     ...launcherFile(document, 'nemo', { ...without(sizeDefaults(facts), ...openSizes), ...facts }, reader),
     ...(purpose && { purpose }),
@@ -213,18 +213,13 @@ function readNemoAdapters(reader: KeyReader, benchmark: Facts['flavor']): Pick<L
   return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...written, defaults, ...(!isLora && { unlike: scheme.value }) } };
 }
 
-const parallelKeys = {
-  tensor: 'tensor_model_parallel_size',
-  pipeline: 'pipeline_model_parallel_size',
-  context: 'context_parallel_size',
-  expert: 'expert_model_parallel_size',
-} as const;
-
-const parallelNames = Object.keys(parallelKeys) as readonly (keyof typeof parallelKeys)[];
+/** Sizes that are 1 where a file leaves them out, by its keys of them. */
+const parallelNames = ['tensor', 'pipeline', 'context', 'expert'] as const;
+const parallelKey = (name: (typeof parallelNames)[number]): string => sharedSettings[name][0].name;
 
 function sizeDefaults({ heads }: Facts): Facts {
   return {
-    ...Object.fromEntries(parallelNames.map((name) => [name, byDefault(1, sentence`NeMo default: ${parallelKeys[name]} 1`)])),
+    ...Object.fromEntries(parallelNames.map((name) => [name, byDefault(1, sentence`NeMo default: ${parallelKey(name)} 1`)])),
     ...(heads && { kvHeads: byDefault(heads.value, sentence`NeMo: without num_query_groups, as many as attention heads`) }),
   };
 }

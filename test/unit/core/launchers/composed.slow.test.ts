@@ -364,6 +364,17 @@ describe('an Axolotl or LLaMA-Factory YAML', () => {
     }
   });
 
+  it('is planned with what the name of the missing JSON has as assumptions', async () => {
+    const named = axolotl.replace('zero3_bf16.json', 'ds_z3_offload_config.json');
+    const { run } = await load({ 'ours.yml': named });
+    assert.ok(run !== null);
+    const { assumptions } = resolveRun(run, { gpu: 'H100-80GB', nodes: 1, gpusPerNode: 8 });
+    const guesses = assumptions.flatMap(({ key, value, reason }) =>
+      say(reason) === 'by the name of the missing DeepSpeed JSON' ? [`${key} ${value}`] : [],
+    );
+    assert.deepEqual(guesses, ['training.zeroStage 3', 'training.offloadOptimizer true']);
+  });
+
   it('is planned where it trains an adapter, with the modules that LLaMA-Factory takes', async () => {
     const factory =
       'model_name_or_path: Qwen/Qwen3-8B\nstage: sft\ndo_train: true\nfinetuning_type: lora\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n';
