@@ -2,7 +2,7 @@ import type { ClusterSpec } from '../../core/domain/cluster';
 import type { Layout } from '../../core/domain/request';
 import type { Explanation } from './explanation';
 import { nodeGroups, placementText } from '../../core/cluster/groups';
-import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatTokens, plural } from '../../core/format';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent, formatRate, formatTokens, plural } from '../../core/format';
 import { tightestStage } from '../../core/memory-model/profile';
 import { chosenCandidate, type Plan } from '../../core/planner/plan';
 import { scenarioText } from '../../core/plan-request/scenario';
@@ -13,6 +13,7 @@ import { explainSetting, settingOfKey } from '../../core/domain/settings/table';
 import { say, type Translate } from '../../core/sentence';
 import { maximum, minimum } from '../../core/numbers';
 import { own } from '../../core/records';
+import { capitalised } from '../../core/text';
 
 /** What a plan makes of a setting, by its key in terapipe.json. */
 const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
@@ -66,9 +67,6 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
               ),
             ],
   },
-  'model.maxPositions': {
-    derived: ({ request: { training } }, t) => [t('Planned with sequences of {0}.', formatTokens(training.sequenceLength))],
-  },
   'model.modelType': { derived: ({ parameters }, t) => [t('{0} parameters.', formatCount(parameters))] },
   'training.sequenceLength': {
     derived: (plan, t) => {
@@ -95,7 +93,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
       const { tokensPerSecond } = chosenCandidate(plan);
       return [
         data === 1 ? t('All on one replica.') : t('{0} on each of {1}.', plural(globalBatch / data, 'sequence'), plural(data, 'replica')),
-        t('{0} a second.', formatTokens(Math.round(tokensPerSecond))),
+        t('{0} tokens/s.', formatRate(tokensPerSecond)),
       ];
     },
   },
@@ -145,7 +143,7 @@ const numbers: Readonly<Record<string, Omit<Explanation, 'meaning'>>> = {
   },
   'layout.stageNodeGroups': { derived: ({ request: { layout, cluster } }, t) => placementLines(cluster, layout, t) },
   'cluster.nodes': { derived: ({ request: { cluster } }, t) => [t('{0} GPUs in all.', formatCount(cluster.nodes * cluster.gpusPerNode))] },
-  schedule: { derived: (plan, t) => plan.reasons.map((reason) => say(reason, t)) },
+  schedule: { derived: (plan, t) => plan.reasons.map((reason) => capitalised(say(reason, t))) },
 };
 
 /** Keys of terapipe.json with parts of their own: machines, cost, calibration, what is searched, runs that freeze layers. */

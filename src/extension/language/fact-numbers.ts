@@ -82,9 +82,10 @@ const expertsEach: NumberLine = ({ facts, format }, t) => {
 
 const parameters: NumberLine = ({ parameters: count }, t) => (count === null ? null : t('{0} parameters.', formatCount(count)));
 
-const world: NumberLine = ({ facts, format }, t) => {
-  const gpus = totalGpus(facts, format);
-  return gpus === null ? null : t('{0} GPUs in all.', formatCount(gpus));
+/** Of nodes and their GPUs. */
+const gpus: NumberLine = (from, t) => {
+  const world = totalGpus(from.facts, from.format);
+  return replicas(from, t) ?? (world === null ? null : t('{0} in all.', plural(world, 'GPU')));
 };
 
 const tokensPerStep: NumberLine = ({ facts }, t) => {
@@ -123,8 +124,8 @@ const lines: Readonly<Partial<Record<FactName, readonly NumberLine[]>>> = {
   globalBatch: [batch, tokensPerStep],
   localBatch: [batch],
   gradientAccumulation: [batch],
-  nodes: [world, replicas],
-  gpusPerNode: [world, replicas],
+  nodes: [gpus],
+  gpusPerNode: [gpus],
   world: [replicas],
 };
 

@@ -25,7 +25,7 @@ export function launcherHover(state: SessionState, launcher: LauncherFile, offse
     lines: [
       ...new Set([
         ...meanings,
-        factText(first),
+        factText(first, launcher),
         ...(at.elsewhere ? [elsewhereText(first, launcher, t)] : []),
         ...lines,
         ...scenarioLines(state.staleEdits === 0 ? state.plan : null, t),
@@ -34,10 +34,19 @@ export function launcherHover(state: SessionState, launcher: LauncherFile, offse
   };
 }
 
-/** The value under its own name in this format: `--tensor-model-parallel-size: 8`. A flag that turns something off is not its value. */
-function factText({ key, fact }: NamedFact): string {
-  if (fact.value === false && fact.name?.startsWith('--disable-') === true) return fact.name;
-  return `${fact.name ?? key}: ${valueText(fact.value)}`;
+/** The value under its own name in this format: `--tensor-model-parallel-size: 8`; a flag without a value as `--bf16`. */
+function factText({ key, fact }: NamedFact, launcher: LauncherFile): string {
+  const name = fact.name ?? key;
+  const written = writtenText(fact, launcher);
+  return written === name ? name : `${name}: ${written}`;
+}
+
+/** A value in the words of its file: `rope` and not what is made of it. One that is more than a word is shown as it is read. */
+function writtenText({ value, source }: NamedFact['fact'], { file, text }: LauncherFile): string {
+  if (source.kind !== 'file' || source.place.file !== file) return valueText(value);
+  const { start, end } = source.place.range;
+  const word = /^(["']?)([\w.,:/+-]{1,80})\1$/.exec(text.slice(start, end))?.[2];
+  return word ?? valueText(value);
 }
 
 /** A fact's value in words: numbers as they are counted, lists cut short. */
@@ -68,9 +77,10 @@ function otherFileLines(name: FactName, { run }: SessionState, launcher: Launche
   return [t('{0} has {1} ({2}).', fileName(other.source.place.file), valueText(other.value), other.name ?? other.source.key)];
 }
 
-function elsewhereText({ fact: { source, value } }: NamedFact, launcher: LauncherFile, t: Translate): string {
+function elsewhereText({ fact }: NamedFact, launcher: LauncherFile, t: Translate): string {
+  const { source } = fact;
   const line = source.kind === 'file' ? lineColumnAt(launcher.text, source.place.range.start).line : 1;
-  return t('{0} is set on line {1}.', valueText(value), line);
+  return t('{0} is set on line {1}.', writtenText(fact, launcher), line);
 }
 
 const modelSizes: readonly FactName[] = ['layers', 'hidden', 'heads', 'kvHeads', 'ffn', 'experts', 'vocab'];

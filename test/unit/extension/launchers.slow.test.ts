@@ -20,7 +20,7 @@ torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NUM_NODES pretrain_gpt.py \\
   --num-layers 8 --hidden-size 256 --num-attention-heads 4 \\
   --seq-length 256 --max-position-embeddings 256 \\
   --micro-batch-size 1 --global-batch-size 24 \\
-  --vocab-size 50257 --untie-embeddings-and-output-weights --disable-bias-linear
+  --vocab-size 50257 --untie-embeddings-and-output-weights --disable-bias-linear --bf16 --position-embedding-type "learned_absolute"
 `;
 
 const toml = `[model]
@@ -138,7 +138,10 @@ describe('hovers on a launcher', () => {
     assert.match(hover.text, /^16 GPUs: 2 replicas of 8 GPUs\.$/m);
     assert.match(hover.text, /^2 layers on each of 4 stages\.$/m);
     assert.match(hover.text, /^Bubble [\d.]+ % of the step\.$/m);
-    assert.match(hoverOn(state, shell, '--disable-bias-linear')?.text ?? '', /^--disable-bias-linear$/m);
+    for (const flag of ['--disable-bias-linear', '--untie-embeddings-and-output-weights', '--bf16'])
+      assert.equal(hoverOn(state, shell, flag)?.text.split('\n')[0], flag);
+    assert.match(hoverOn(state, shell, '"learned_abs')?.text ?? '', /^--position-embedding-type: learned_absolute$/m);
+    assert.equal(hoverOn(state, shell, 'NUM_NODES=2')?.text.match(/16 GPUs/g)?.length, 1);
     assert.match(hoverOn(state, shell, '--vocab-size 5')?.text ?? '', /^Padded to 50,432, a multiple of 256\.$/m);
     assert.match(hoverOn(state, shell, '--num-layers 8')?.text ?? '', /^32\.1M parameters\.$/m);
   });
@@ -183,7 +186,7 @@ describe("the outline of a launcher's run", () => {
       [
         ['model', '8 layers, hidden 256, 32.1M parameters'],
         ['layout', '16 GPUs: TP2 PP4 DP2'],
-        ['training', '24 sequences, 256 tokens each, 12 micro-batches'],
+        ['training', '24 sequences, 256 tokens each, 12 micro-batches, bf16'],
         ['cluster', '2 nodes of 8 GPUs'],
       ],
     );

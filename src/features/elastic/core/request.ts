@@ -80,7 +80,7 @@ export interface ElasticRequest extends Pick<
   readonly evaluation: EvaluationSpec;
   /** Measured: samples a second of one GPU through all layers, forward only; null: as modelled. */
   readonly frozenSamplesPerSecond: number | null;
-  /** What it takes to stop, regroup the processes and go on with other pipelines. */
+  /** Time to stop, regroup the processes and continue with other pipelines. */
   readonly transitionMs: number;
   /** Steady rates, and those of the first epoch after a change; measured ones replace or scale the modelled ones. */
   readonly throughputs: readonly Throughput[];

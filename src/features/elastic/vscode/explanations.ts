@@ -61,7 +61,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Gradient norms by epoch and layer (CSV, JSON, JSONL): layers up to the smallest norm freeze.'),
     elastic: frozen,
   },
-  'elastic.frozenLayers': { meaning: (t) => t('Frozen layers of each epoch, as you decided.'), elastic: frozen },
+  'elastic.frozenLayers': { meaning: (t) => t('Frozen layers of each epoch; the last number also holds for later ones.'), elastic: frozen },
   'elastic.pipelineLength': {
     meaning: (t) => t('GPUs per pipeline in the first epoch. As layers freeze it is halved; free GPUs become replicas.'),
     elastic: ({ epochs }, t) =>
@@ -119,7 +119,7 @@ export const elasticExplanations: Readonly<Record<string, Explanation>> = {
     meaning: (t) => t('Measured samples per second that one GPU runs forward through all layers; prices frozen layers.'),
   },
   'elastic.transitionSeconds': {
-    meaning: (t) => t('What it takes to stop, regroup the processes and go on with other pipelines.'),
+    meaning: (t) => t('Seconds to stop, regroup the processes and continue with other pipelines.'),
     elastic: ({ epochs }, t) => {
       const changes = epochs.filter(({ transitionMs }) => transitionMs > 0);
       return [
