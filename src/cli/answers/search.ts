@@ -1,13 +1,15 @@
 import type { JudgedChange } from '../../core/checkpoints/judge';
 import type { LoadedConfig } from '../../core/config-files/load-config';
-import type { SearchKey } from '../../core/domain/layout-choices';
+import { searchKeys, type SearchKey } from '../../core/domain/layout-choices';
+import type { Located, Place } from '../../core/domain/located';
 import { gpusUsed } from '../../core/domain/request';
 import { runtimeProfile } from '../../core/domain/runtime';
 import type { CancelSignal } from '../../core/errors';
 import { checkpointJson } from '../../core/export/checkpoint-json';
-import { placed, type Planned, requireRun } from '../../core/export/planned-config';
+import { judgedFindings, placed, type Planned, requireRun } from '../../core/export/planned-config';
 import { searchJson } from '../../core/export/search-json';
 import { settingsOfFound, type PlanSettings } from '../../core/export/settings-of-plan';
+import { startErrors } from '../../core/findings';
 import { formatCount, formatDuration, formatDurationRange, formatPercent, plural } from '../../core/format';
 import { isEditable } from '../../core/launchers/registry';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
@@ -24,6 +26,7 @@ import { assumedGpuName, scenarioText, type ResolveDefaults } from '../../core/p
 import { costsText, stepShares } from '../../core/planner/explain/limit-labels';
 import { trainingCost, trainingCostText } from '../../core/planner/training-cost';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
+import type { Run } from '../../core/run/run';
 import { runFindings } from '../../core/rules/run-findings';
 import { neededFor } from '../../core/schedules/runtimes';
 import { say, sentence } from '../../core/sentence';
@@ -80,7 +83,7 @@ export async function searchAnswer(
   const result = await searchLayouts(config, defaults, options, watcher);
   const run = requireRun(config);
   const checkpoint = foundCheckpoint(config, run, toPlanRequest(result.request, result.best));
-  const next = line === undefined || !result.best.fits ? null : exportCommand(line, run, result);
+  const next = line === undefined ? null : nextText(line, config, run, result);
   return {
     json: { ...searchJson(result, options.own), ...checkpointJson(checkpoint) },
     text: [
@@ -200,6 +203,23 @@ function checkpointSection(checkpoint: JudgedChange | null): string[] {
 function runnersUpText({ runnersUp }: SearchResult): string[] {
   const lines = runnersUp.slice(0, shownRunnersUp).map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`));
   return section('Runners-up', lines.join('\n'));
+}
+
+/** What to do next: the remedy of an error that no layout mends, or the command that writes the best layout. */
+function nextText(line: Line, config: LoadedConfig, run: Run, result: SearchResult): string | null {
+  const [lasting] = startErrors(judgedFindings(config, run, null)).filter(({ place }) => !isSearched(run, place));
+  if (lasting !== undefined) return printable(say(lasting.remedy));
+  return result.best.fits ? exportCommand(line, run, result) : null;
+}
+
+/** Whether a place is a value of a layout, which a search may choose otherwise. */
+function isSearched({ layout, training, schedule }: Run, { file, range }: Place): boolean {
+  const values: Readonly<Record<string, Located<unknown> | undefined>> = { ...layout, ...training, schedule };
+  return searchKeys.some((key) => {
+    const source = values[key]?.source;
+    if (source?.kind !== 'file' || source.place.file !== file) return false;
+    return source.place.range.start === range.start && source.place.range.end === range.end;
+  });
 }
 
 /** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null without such files. */

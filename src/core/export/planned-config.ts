@@ -78,12 +78,15 @@ export function judgedFindings(config: LoadedConfig, run: Run, plan: Plan | null
   return notSuppressed(configFindings(config, run, plan, remedies), run.file, run.texts ?? new Map());
 }
 
+/** Findings of sizes that do not divide the model. */
+const ofSizes = ['heads-tp', 'kv-heads-tp', 'width-tensor', 'state-tp', 'pp-layers-not-divisible'] as const;
+
 /**
  * Findings that explain why a batch cannot be split, or why no layout is left; sizes that do not make up the GPUs leave part of a replica.
  */
 const causes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['plan-batch-not-divisible', new Set(['world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle'])],
-  ['layout-world-size', new Set(['heads-tp', 'kv-heads-tp', 'width-tensor', 'state-tp', 'pp-layers-not-divisible'])],
+  ['plan-batch-not-divisible', new Set([...ofSizes, 'world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle'])],
+  ['layout-world-size', new Set(ofSizes)],
 ]);
 
 /** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */

@@ -23,10 +23,12 @@ import { refusedSizes, refusedTensor } from './refused-sizes';
 import { gpusUsed, type Layout, type PlanRequest, type TrainingSpec } from '../domain/request';
 import { sentence } from '../sentence';
 
-/** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched. */
+/** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched with replicas. */
 export function searchedGpus({ request, fixed, launched = false }: SearchProblem): number {
-  const { layout, cluster } = request;
-  const whole = launched || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
+  const { layout, cluster, assumptions } = request;
+  // replicas that are what the GPUs leave may leave some over
+  const isGiven = launched && !assumptions.some(({ key }) => key === 'layout.data');
+  const whole = isGiven || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
   return whole ? gpusUsed(layout) : cluster.nodes * cluster.gpusPerNode;
 }
 

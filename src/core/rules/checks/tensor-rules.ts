@@ -76,8 +76,9 @@ function keyValueHeadsOverTensor(view: ConfigView): Issue | null {
   const tensor = parallelSize(facts, format, 'tensor');
   if (heads === null || tensor === null || heads % tensor === 0 || facts.unevenTensor?.value === true) return null;
   if (!attends(traits) || heads === countOf(facts, 'heads') || facts.latentAttention?.value === true) return null;
-  // heads that the tensor size does not divide are the cause
-  if ((countOf(facts, 'heads') ?? 0) % tensor !== 0) return null;
+  const queries = countOf(facts, 'heads') ?? 0;
+  // heads that the tensor size does not divide are the cause, and so are those that cannot share key/value heads: `kv-heads-heads`
+  if (queries % tensor !== 0 || (queries % heads !== 0 && megatronAndRuns.includes(format))) return null;
   const repeated = launcherTraits(format).repeatsKeyValueHeads && tensor % heads === 0;
   const sizes = listDivisors(heads).filter((size) => size <= tensor);
   const near = nearestFitting(sizes, tensor, (size) => fitsTensor(view, size)).slice(0, 1);
