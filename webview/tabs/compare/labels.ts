@@ -56,7 +56,7 @@ export function comparedPartName(part: PartDifference['part']): string {
 export function requestName(key: string): string {
   const names: Readonly<Record<string, string>> = {
     slices: t('slices a sequence'),
-    microBatches: t('chunks of the batch'),
+    microBatches: t('micro-batches a replica'),
     chunksPerStage: t('chunks of layers per stage'),
   };
   return own(names, key) ?? key;

@@ -63,14 +63,18 @@ function tableRow([name, ...cells]: Row): HTMLElement {
   return h('tr', {}, h('th', { scope: 'row' }, name), ...cells.map((cell) => h('td', { class: 'numeric' }, cell)));
 }
 
-function outcomeRows({ a, b, speedup }: PlanComparison): Row[] {
+function outcomeRows({ a, b }: PlanComparison): Row[] {
   const row = (name: string, of: (plan: PlanOutcome) => string, apart: string): Row => [name, of(a), of(b), apart];
-  const times = `${formatNumber(speedup)}×`;
+  const rate = (name: string, of: (plan: PlanOutcome) => number): Row =>
+    row(name, (plan) => formatRate(of(plan)), signed(of(b) - of(a), formatRate));
+  const perGpu = ({ tokensPerSecond, gpus }: PlanOutcome): number => tokensPerSecond / gpus;
+  const isSame = a.gpus === b.gpus;
   return [
-    ...(a.gpus === b.gpus ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
+    ...(isSame ? [] : [row(t('GPUs'), ({ gpus }) => formatCount(gpus), signed(b.gpus - a.gpus, formatCount))]),
     row(t('Step'), ({ iterationMs }) => formatDuration(iterationMs), signed(b.iterationMs - a.iterationMs, formatDuration)),
     row(t('Likely within'), ({ errorPercent }) => `± ${formatNumber(errorPercent)} %`, ''),
-    row(t('Tokens per second'), ({ tokensPerSecond }) => formatRate(tokensPerSecond), times),
+    rate(t('Tokens/s'), ({ tokensPerSecond }) => tokensPerSecond),
+    ...(isSame ? [] : [rate(t('Tokens/s per GPU'), perGpu)]),
     row(t('Bubble'), ({ bubbleRate }) => formatPercent(bubbleRate), points(b.bubbleRate - a.bubbleRate)),
     row(t('MFU'), ({ mfu }) => formatPercent(mfu), points(b.mfu - a.mfu)),
     row(t('Peak memory'), memoryText, signed(b.peakBytes - a.peakBytes, formatBytes)),

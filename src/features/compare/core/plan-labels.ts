@@ -53,7 +53,8 @@ function whyClause(comparison: PlanComparison): Value | null {
   if (first === undefined) return null;
   const cause = differenceCause(first, comparison.requestDiff);
   const main = cause === null ? partText(first) : sentence`${partText(first)}, since ${cause}`;
-  return joinClauses([listOf([main, ...more.map(partText)]), ...against.slice(0, 1).map(partText)]);
+  const texts = [main, ...more.map(partText)];
+  return joinClauses([...(cause === null ? [listOf(texts)] : texts), ...against.slice(0, 1).map(partText)]);
 }
 
 function partText({ name, aMs, bMs }: PartDifference): Sentence {
@@ -94,7 +95,7 @@ const causes: Readonly<Record<PartDifference['part'], readonly string[]>> = {
 /** What a plan has of what is counted: `it has 16 slices a sequence, not 1`. */
 const countTexts: Readonly<Record<string, (count: number, before: number) => Sentence>> = {
   slices: (count, before) => sentence`it has ${counted(count, 'slice', 'slices', String)} a sequence, not ${before}`,
-  microBatches: (count, before) => sentence`it has ${counted(count, 'chunk', 'chunks', String)} of the batch, not ${before}`,
+  microBatches: (count, before) => sentence`it has ${counted(count, 'micro-batch', 'micro-batches', String)} a replica, not ${before}`,
   chunksPerStage: (count, before) => sentence`it has ${counted(count, 'chunk', 'chunks', String)} of layers per stage, not ${before}`,
   'layout.pipeline': (count, before) => sentence`it has ${counted(count, 'stage', 'stages', String)}, not ${before}`,
   'layout.data': (count, before) => sentence`it has ${counted(count, 'replica', 'replicas', String)}, not ${before}`,

@@ -78,6 +78,12 @@ describe('Two plans side by side', () => {
     assert.match(toText(planSentences(comparison)[0]), /less bubble, since it has 2 (chunks of layers per stage, not 1|stages, not 4)/);
   });
 
+  it('end a cause before the next part, so that its count is not read with the next time', () => {
+    const comparison = comparePlans(plan, makePlan(changed(base, {}, { data: 4 })), names);
+    const [, main = ''] = planSentences(comparison).map(toText);
+    assert.match(main, /since it has 4 replicas, not \d+(; [\d.]+ m?s |\.$)/);
+  });
+
   it('compare tokens, not steps, when a step has other work, and count GPUs', () => {
     const comparison = comparePlans(plan, makePlan(changed(base, { globalBatch: 32 }, { data: 2 })), names);
     assert.equal(comparison.b.gpus, 2 * comparison.a.gpus);
