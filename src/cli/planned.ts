@@ -2,7 +2,8 @@ import type { Finding } from '../core/findings';
 import { planRun, requireRun, type Planned } from '../core/export/planned-config';
 import type { LoadedConfig } from '../core/config-files/load-config';
 import type { ResolveDefaults } from '../core/plan-request/scenario';
-import { profilesFolder, readProfiles } from '../profiler/store';
+import { profilesFolder } from '../profiler/folder';
+import { readProfiles } from '../profiler/store';
 
 /** Plans a run, with a profile that lies near its config if one matches. @throws ExpectedError as `planRun`. */
 export async function planNearby(

@@ -5,26 +5,24 @@ import type { StartPlanner } from '../host/planner/process';
 import { registerLanguageModelTools } from '../features/agents/vscode/language-model-tools';
 import { registerMcpServers } from '../features/agents/vscode/mcp-servers';
 import { comparisonHost } from '../features/compare/vscode/comparison-context';
-import { createComparisons, type Comparisons } from '../features/compare/host/comparisons';
-import { toPageComparison } from '../features/compare/host/page';
+import { createComparisons } from '../features/compare/host/comparisons';
 import type { Commands } from './commands/commands';
 import { welcomeToSample } from './commands/sample-window';
 import { registerExplorer } from './views/explorer';
 import { followFiles } from './sessions/follow-files';
 import { createLayoutDiffs } from './sessions/layout-diff';
-import { createLayoutSearches, type LayoutSearches } from '../host/sessions/layout-searches';
-import { toPageLayout } from '../host/pages/layout-page';
+import { createLayoutSearches } from '../host/sessions/layout-searches';
 import { createPageFocus } from './views/page-focus';
 import { registerLanguage } from './language/register';
+import { openPageWith, type OpenPage } from './views/open-page';
 import type { PageServices } from './views/page-host';
-import { toPageHistory, toPageWhatIf } from '../host/pages/tab-parts';
+import type { TabStores } from './views/page-parts';
 import type { SessionHost } from '../host/sessions/session-host';
 import { createPlanSessions, type PlanSessions } from '../host/sessions/plan-sessions';
 import { createPageEdits, type PageEdits } from './commands/page-edits';
 import { createPlanHistories, type PlanHistories } from '../host/sessions/plan-histories';
 import { createWhatIfs, type WhatIfHost, type WhatIfs } from '../host/sessions/what-ifs';
-import { createPrefills, prefillPlanner, type Prefills } from '../features/prefill/host/prefills';
-import { toPagePrefill } from '../features/prefill/host/shown';
+import { createPrefills, prefillPlanner } from '../features/prefill/host/prefills';
 import { createRehearsals } from '../features/rehearsal/vscode/rehearsals';
 import { createProfiles, type Profiles } from './sessions/profiles';
 import { registerTasks } from './commands/check-tasks';
@@ -104,11 +102,10 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
     profiles,
     focus,
   };
-  const pages: PageServices = {
+  const pages: Omit<PageServices, 'parts'> = {
     extensionUri: context.extensionUri,
     sessions,
     layouts,
-    parts: pageParts({ sessions, profiles, layouts, comparisons, prefills, whatIfs, histories, edits }),
     displayPath,
     isWorkspaceTrusted: () => vscode.workspace.isTrusted,
     trainingCost: (file) => trainingCost(file === null ? undefined : vscode.Uri.parse(file)),
@@ -120,8 +117,9 @@ export function build(context: vscode.ExtensionContext, log: vscode.LogOutputCha
         await actForPage({ ...commandParts, panels }, message, session);
       }),
   };
-  const panels: TimelinePanels = keep(createTimelinePanels(pages, shown));
-  keep(registerScheduleView(pages, shown, panels, onError));
+  const openPage = pageOpener(pages, { sessions, profiles, layouts, comparisons, prefills, whatIfs, histories, edits }, onError);
+  const panels: TimelinePanels = keep(createTimelinePanels(openPage, sessions, context.extensionUri, shown));
+  keep(registerScheduleView(openPage, shown, panels, onError));
   const explorer = keep(registerExplorer(sessions, log));
   keep(limitSessions(sessions, (file) => file === shown.file() || panels.has(file) || comparisons.needs(file) || isInView(sessions, file)));
 
@@ -154,38 +152,13 @@ function plannerFrom(start: StartPlanner, log: vscode.LogOutputChannel): Planner
   return createPlannerClient(start, { ...patience, onLost: (why) => log.warn(`A planner's process ended: ${why}`) });
 }
 
-/** What each tab shows of a session in addition to its plan, and when that changes. */
-function pageParts({
-  sessions,
-  profiles,
-  layouts,
-  comparisons,
-  prefills,
-  whatIfs,
-  histories,
-  edits,
-}: {
-  readonly sessions: PlanSessions;
-  readonly profiles: Profiles;
-  readonly layouts: LayoutSearches;
-  readonly comparisons: Comparisons;
-  readonly prefills: Prefills;
-  readonly whatIfs: WhatIfs;
-  readonly histories: PlanHistories;
-  readonly edits: PageEdits;
-}): PageServices['parts'] {
-  const sessionTexts = (file: string): ReadonlyMap<string, string> => sessions.get(file)?.texts ?? new Map<string, string>();
-  return {
-    profile: { of: ({ file }) => profiles.state(file), changed: profiles.onDidChange },
-    layout: { of: (session) => toPageLayout(session, layouts.state(session.file)), changed: layouts.onDidChange },
-    comparison: {
-      of: ({ file }, sent) => toPageComparison(file, comparisons.state(file), { displayPath, sessionTexts, sent }),
-      changed: comparisons.onDidChange,
-    },
-    prefill: { of: (session) => toPagePrefill(session, prefills.state(session.file), displayPath), changed: prefills.onDidChange },
-    whatIf: { of: (session) => toPageWhatIf(session, whatIfs.state(session.file), displayPath), changed: whatIfs.onDidChange },
-    history: { of: (session) => toPageHistory(session, histories, edits.canUndo(session.file)), changed: histories.onDidChange },
-  };
+/** Opens pages; their code is loaded with the first. */
+function pageOpener(pages: Omit<PageServices, 'parts'>, stores: TabStores, onError: (error: unknown) => void): OpenPage {
+  return openPageWith(async () => {
+    const [{ attachPage }, { pageParts }] = await Promise.all([import('./views/page-host'), import('./views/page-parts')]);
+    const services = { ...pages, parts: pageParts(stores) };
+    return (webview, source) => attachPage(webview, services, source);
+  }, onError);
 }
 
 /** What sessions need of VS Code and of the planner's processes. */

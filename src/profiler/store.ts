@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { ExpectedError } from '../core/errors';
 import { maximumProfileBytes, parseProfile, profileFileName, profileText } from '../core/measured-profile/file';
@@ -8,41 +8,15 @@ import { readRegular } from '../files/read-regular';
 import { notWritten, systemCode } from '../files/system-reason';
 import { tryWriting, writeWhole } from '../files/write-whole';
 import { sentence } from '../core/sentence';
-
-/** Most folders to search for a `.terapipe`, from the config upwards. */
-const highestAncestor = 32;
-/** Most profiles to read from one folder, the first by name. */
-const maximumProfiles = 200;
-
-/**
- * Where the profiles of a config lie: `.terapipe/profiles` in the nearest folder upwards that has a `.terapipe`, else in the one that holds
- * the repository (`.git`), else next to the config. Nothing is created.
- *
- * @param configFile path of the config, or of a file in the current folder for standard input.
- * @param root the search ends here: nothing above it is looked at.
- */
-export function profilesFolder(configFile: string, root?: string): string {
-  const own = path.dirname(path.resolve(configFile));
-  const ancestors: string[] = [];
-  for (let folder = own; ancestors.length < highestAncestor; folder = path.dirname(folder)) {
-    ancestors.push(folder);
-    if (path.dirname(folder) === folder || folder === root) break;
-  }
-  const has = (name: string) => ancestors.find((folder) => existsSync(path.join(folder, name)));
-  return path.join(has('.terapipe') ?? has('.git') ?? own, '.terapipe', 'profiles');
-}
+import { profileNames } from './folder';
 
 /** The profiles of a folder, by name, and what could not be read of it. A folder that is missing has none. Never rejects. */
 export async function readProfiles(
   folder: string,
 ): Promise<{ readonly found: readonly NamedProfile[]; readonly broken: readonly ExpectedError[] }> {
-  const names = await readdir(folder).catch(() => []);
   const found: NamedProfile[] = [];
   const broken: ExpectedError[] = [];
-  for (const name of names
-    .filter((entry) => entry.endsWith('.json'))
-    .sort()
-    .slice(0, maximumProfiles)) {
+  for (const name of await profileNames(folder)) {
     try {
       found.push(await readProfile(path.join(folder, name)));
     } catch (error) {

@@ -21,13 +21,12 @@ import {
   gainsOver,
   keptFreeText,
   layoutText,
-  notTried,
   recomputeText,
   ruleOfBest,
   settingsText,
-  runtimesNeeded,
   stageLayersText,
 } from '../core/layout-search/labels';
+import { runtimesNeeded } from '../core/layout-search/runtimes-needed';
 import type { PageError } from './page-error';
 import type { layoutPoint } from './page-schema';
 import type { Sentence, Value } from '../core/sentence';
@@ -198,7 +197,7 @@ export function toLayoutAnswer(result: SearchResult, id: string): LayoutAnswer {
     keptFree: keptFreeText(result),
     rule: ruleOfBest(result),
     runtime: runtimeProfile(result.request.training).shortName,
-    needs: [...runtimesNeeded(result), ...notTried(result)],
+    needs: runtimesNeeded(result),
   };
 }
 

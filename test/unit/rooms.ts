@@ -287,6 +287,7 @@ export function placeOf(path: string): string {
 const profilerFaces = [
   'src/profiler/profile-run',
   'src/features/rehearsal/profiler/run',
+  'src/profiler/folder',
   'src/profiler/store',
   'src/profiler/device',
   'src/profiler/onnx-file/run-of-onnx',

@@ -1,15 +1,8 @@
 import { notInFile } from '../../core/domain/capabilities';
 import { runtimeProfile } from '../../core/domain/runtime';
 import { column, formatCount, formatNumber, plural } from '../../core/format';
-import {
-  gainsOver,
-  keptFreeText,
-  layoutText,
-  notTried,
-  ruleOfBest,
-  runtimesNeeded,
-  stageLayersText,
-} from '../../core/layout-search/labels';
+import { gainsOver, keptFreeText, layoutText, ruleOfBest, stageLayersText } from '../../core/layout-search/labels';
+import { runtimesNeeded } from '../../core/layout-search/runtimes-needed';
 import { launchedAgainstBest } from '../../core/layout-search/launched';
 import { assumedBy } from '../../core/layout-search/plans';
 import type { FoundPlan, SearchResult } from '../../core/layout-search/result';
@@ -37,7 +30,9 @@ export function searchDetails(result: SearchResult): string[] {
     ...section('Best of each schedule', planTable(perSchedule)),
     ...section(
       `Not run by ${runtimeProfile(result.request.training).shortName}`,
-      [...runtimesNeeded(result), ...notTried(result)].map((needs) => say(needs)).join('\n'),
+      runtimesNeeded(result)
+        .map((needs) => say(needs))
+        .join('\n'),
     ),
     ...section('Runners-up', runnersUp.map(({ plan, why }) => say(sentence`${layoutText(plan.point)}, ${plan.name}: ${why}`)).join('\n')),
     ...section('Faster, but too large', notFitting.map(({ layout, why }) => `${say(layout)}: ${say(why)}`).join('\n')),

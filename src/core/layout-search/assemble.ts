@@ -20,7 +20,7 @@ import { createEvaluator, groupName, type Evaluator, type Predicted } from './ev
 import { keepingFree, heldToMeasured, measuredChoices, sameTime, type SearchProblem } from './search-problem';
 import { usableGpuBytes } from './bounds';
 import { createKnownBounds, groupMicroBatches, type SearchPoint } from './known';
-import { isLaunched } from './launched';
+import { isLaunched } from './own-point';
 import { refusedSizes } from './refused-sizes';
 import type { FoundPlan, KeptFreeAnswer, NotFitting, RunnerUp, SearchResult } from './result';
 import { scheduleKey, sizesKey } from './candidate-group';

@@ -1,10 +1,7 @@
 import { formatBytes, formatCount, formatDuration, formatNumber, formatPercent } from '../format';
 import { slowdownText, worthSaying } from '../planner/explain/slower';
-import { neededFor, settingsAgainst, type SplitSetting } from '../schedules/runtimes';
-import { scheduleKind } from '../schedules/registry';
 import { runtimeProfile } from '../domain/runtime';
 import { joinedGpus, type NodeGroup } from '../domain/cluster';
-import { comparedSchedules, type ScheduleName } from '../domain/schedule-names';
 import type { Bound } from './bounds';
 import { sizesText } from '../domain/sizes-text';
 import type { SearchPoint } from './known';
@@ -74,34 +71,6 @@ export function stageLayersText({ stageLayers }: Pick<SearchPoint, 'stageLayers'
   if (only !== undefined && runs.length === 1) return sentence`${formatCount(only.layers)} layers a stage`;
   const counts = runs.map(({ layers, stages }) => (stages === 1 ? formatCount(layers) : `${formatCount(layers)} x ${formatCount(stages)}`));
   return sentence`${counts.join(', ')} layers`;
-}
-
-/** A line for the best of each schedule that the costed runtime does not run: `ZB-H1 needs sail-sg's zero-bubble Megatron-LM`. */
-export function runtimesNeeded({ perSchedule, request }: Pick<SearchResult, 'perSchedule' | 'request'>): Sentence[] {
-  return perSchedule.flatMap((plan) => {
-    const needs = neededFor(plan.point.schedule, request);
-    return needs === null ? [] : [sentence`${plan.name} needs ${needs}`];
-  });
-}
-
-/**
- * A line for each reason for which schedules that nobody asked for were not tried: `ZB-H1, ZB-H2: not tried, since no runtime that runs
- * such a schedule has overlapGradReduce as well; name it in schedules to try it`.
- */
-export function notTried({ request, fixed }: Pick<SearchResult, 'request' | 'fixed'>): Sentence[] {
-  if (request.runs !== undefined || fixed.includes('schedule')) return [];
-  const training: typeof request.training = fixed.includes('recompute') ? request.training : { ...request.training, recompute: 'none' };
-  const bySettings = new Map<string, { readonly settings: readonly SplitSetting[]; readonly names: ScheduleName[] }>();
-  for (const name of comparedSchedules) {
-    const settings = settingsAgainst(scheduleKind(name), { model: request.model, training });
-    const same = bySettings.get(settings.join());
-    if (same !== undefined) same.names.push(name);
-    else if (settings.length > 0) bySettings.set(settings.join(), { settings, names: [name] });
-  }
-  return [...bySettings.values()].map(
-    ({ settings, names }) =>
-      sentence`${listOf(names)}: not tried, since no runtime runs it with ${listOf(settings)}; add it to schedules to try it`,
-  );
 }
 
 /** By what rule the best was taken, and what it gives up for less memory. */

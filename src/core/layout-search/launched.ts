@@ -2,49 +2,15 @@ import { formatCount, formatDuration, formatPercent } from '../format';
 import { verdictText } from '../memory-model/verdict';
 import { slowdownText } from '../planner/explain/slower';
 import { refusedSizes } from './refused-sizes';
-import { placeChunks } from '../schedules/registry';
 import { joinedGpus } from '../domain/cluster';
-import type { ScheduleName } from '../domain/schedule-names';
-import { scheduleOn } from '../schedules/on-layout';
-import { usualCut } from '../partition/stages';
-import type { SearchPoint } from './known';
 import type { FoundPlan, SearchResult } from './result';
-import { sameTime, type SearchProblem } from './search-problem';
+import { sameTime } from './search-problem';
 import { crossingText, layoutText, whyLost } from './labels';
 import { counted, listOf, say, sentence, type Sentence } from '../sentence';
-
-/** Whether the files launch a whole layout, on which the batch divides. */
-export function isLaunched({ request: { training, layout }, launched = false }: SearchProblem): boolean {
-  return launched && Number.isInteger(training.globalBatch / layout.data / training.microBatch);
-}
-
-/** The layout of a request, in the terms of a search, with a schedule that a plan of it compares. */
-export function ownPoint(request: SearchProblem['request'], schedule: ScheduleName): SearchPoint {
-  const { layout, training } = request;
-  return {
-    layout,
-    training,
-    schedule,
-    slices: 1,
-    keys: { time: 'own', sliced: 'own', holding: 'own' },
-    stageLayers: layout.stageLayers ?? equalStageLayers(request, schedule),
-  };
-}
 
 /** Whether an interleaved schedule has a number of micro-batches that its stages do not divide. */
 export function isUneven({ pipeline, virtualStages }: FoundPlan['point']['layout'], scheme: FoundPlan['scheme']): boolean {
   return virtualStages > 1 && scheme.length % pipeline !== 0;
-}
-
-/** Layers of each stage, as equal as the schedule's chunks allow. */
-function equalStageLayers({ model, training, layout }: SearchProblem['request'], schedule: ScheduleName): number[] {
-  const { placement, chunks } = scheduleOn(schedule, layout);
-  const layers = Array.from({ length: layout.pipeline }, () => 0);
-  const cut = usualCut(model, training, layout.pipeline * chunks);
-  placeChunks(placement, layout.pipeline, chunks).forEach((stage, chunk) => {
-    layers[stage] = (layers[stage] ?? 0) + (cut[chunk] ?? 0);
-  });
-  return layers;
 }
 
 /** How the launched layout compares with the best. */

@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { ExpectedError } from '../../core/errors';
 import type { PlanRequest } from '../../core/domain/request';
-import { profileMismatch } from '../../core/measured-profile/match';
+import type { profileMismatch } from '../../core/measured-profile/match';
 import type { NamedProfile, Profile } from '../../core/domain/profile';
 import type { MeasureProgress, ProfileRun } from '../../profiler/profile-run';
 import { mayHaveGpu } from '../../profiler/device';
-import { profilesFolder, readProfiles } from '../../profiler/store';
+import { profileNames, profilesFolder } from '../../profiler/folder';
 import type { ProfileState } from '../../protocol/page';
 import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import { profilerSettings } from '../platform/settings';
@@ -45,6 +45,9 @@ interface Running {
   readonly abort: AbortController;
   progress: MeasureProgress | null;
 }
+
+/** Loaded with the first profile. */
+let mismatch: typeof profileMismatch | null = null;
 
 export function createProfiles(sessions: () => PlanSessions, childFile: string, log: vscode.LogOutputChannel): Profiles {
   const changed = new vscode.EventEmitter<string>();
@@ -166,27 +169,28 @@ function profileFolder(config: string): string {
 
 async function readAll(config: string, log: vscode.LogOutputChannel): Promise<readonly NamedProfile[]> {
   if (vscode.Uri.parse(config).scheme !== 'file') return [];
-  const { found, broken } = await readProfiles(profileFolder(config));
+  const folder = profileFolder(config);
+  // Most configs have none, and need nothing of what reads them.
+  if ((await profileNames(folder)).length === 0) return [];
+  const [{ readProfiles }, match] = await Promise.all([import('../../profiler/store'), import('../../core/measured-profile/match')]);
+  mismatch = match.profileMismatch;
+  const { found, broken } = await readProfiles(folder);
   for (const { code, message, place } of broken) log.warn(`${place?.file ?? 'profile'}: ${code}: ${message}`);
   return found.map(({ file, profile }) => ({ file: vscode.Uri.file(file).toString(), profile }));
 }
 
-/** The newest profile first, each with why it is not used for the request. */
+/** The newest profile first, each with why it is not used for the plan. */
 function profileState(
   profiles: readonly NamedProfile[],
   request: PlanRequest | null,
   running: MeasureProgress | null,
   error: ExpectedError | undefined,
 ): ProfileState {
+  const refusal = (profile: Profile): Sentence | null => (request === null ? null : (mismatch?.(profile, request) ?? null));
   return {
     known: [...profiles]
       .sort((a, b) => b.profile.measuredAt.localeCompare(a.profile.measuredAt))
-      .map(({ file, profile }) => ({
-        file,
-        profile,
-        name: displayPath(file),
-        refusal: request === null ? null : profileMismatch(profile, request),
-      })),
+      .map(({ file, profile }) => ({ file, profile, name: displayPath(file), refusal: refusal(profile) })),
     used: request?.profile?.file ?? null,
     running,
     mayHaveGpu: mayHaveGpu(),

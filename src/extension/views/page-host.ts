@@ -14,7 +14,8 @@ export interface PageServices extends LinkServices {
   readonly focus: PageFocusKeeper;
 }
 
-interface PageSource {
+/** What a page shows, and where. */
+export interface PageSource {
   readonly page: PageKind;
   readonly title: string;
   /** The session to show now. */

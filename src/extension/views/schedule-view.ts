@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { attachPage, type PageServices } from './page-host';
+import type { OpenPage } from './open-page';
 import type { ShownConfig } from '../sessions/shown-config';
 import type { TimelinePanels } from './timeline-panels';
 
@@ -7,14 +7,14 @@ export const scheduleViewId = 'terapipe.schedule';
 
 /** The side view: the plan of the shown config, live. */
 export function registerScheduleView(
-  services: PageServices,
+  openPage: OpenPage,
   shown: ShownConfig,
   panels: TimelinePanels,
   onError: (error: unknown) => void,
 ): vscode.Disposable {
   return vscode.window.registerWebviewViewProvider(scheduleViewId, {
     resolveWebviewView: (view) => {
-      const page = attachPage(view.webview, services, {
+      const page = openPage(view.webview, {
         page: 'side',
         title: vscode.l10n.t('Schedule'),
         session: shown.session,

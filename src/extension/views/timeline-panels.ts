@@ -1,7 +1,9 @@
 import * as vscode from 'vscode';
 import type { CandidateId } from '../../core/planner/plan';
 import type { TabId } from '../../protocol/page';
-import { attachPage, type Page, type PageServices } from './page-host';
+import type { OpenPage } from './open-page';
+import type { Page } from './page-host';
+import type { PlanSessions } from '../../host/sessions/plan-sessions';
 import type { SessionState } from '../../host/sessions/session-state';
 import type { ShownConfig } from '../sessions/shown-config';
 import { displayPath } from '../sessions/sources';
@@ -24,10 +26,14 @@ export interface TimelinePanels {
 }
 
 /** One editor tab a config or schedule, restored with the window. */
-export function createTimelinePanels(services: PageServices, shown: ShownConfig): TimelinePanels {
+export function createTimelinePanels(
+  openPage: OpenPage,
+  sessions: PlanSessions,
+  extensionUri: vscode.Uri,
+  shown: ShownConfig,
+): TimelinePanels {
   const panels = new Map<string, Panel>();
   const viewChanged = new vscode.EventEmitter<void>();
-  const { sessions } = services;
 
   function adopt(panel: vscode.WebviewPanel, file: string): Panel {
     const session = (): ReturnType<typeof shown.session> => sessions.get(file) ?? null;
@@ -41,9 +47,9 @@ export function createTimelinePanels(services: PageServices, shown: ShownConfig)
       const text = title();
       if (panel.title !== text) panel.title = text;
     };
-    const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(services.extensionUri, 'media', `terapipe-${theme}.svg`);
+    const icon = (theme: string): vscode.Uri => vscode.Uri.joinPath(extensionUri, 'media', `terapipe-${theme}.svg`);
     panel.iconPath = { light: icon('light'), dark: icon('dark') };
-    const page = attachPage(panel.webview, services, { page: 'tab', title: title(), session, isVisible: () => panel.visible });
+    const page = openPage(panel.webview, { page: 'tab', title: title(), session, isVisible: () => panel.visible });
     const adopted = { panel, page };
     panels.set(file, adopted);
     retitle();

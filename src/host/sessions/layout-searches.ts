@@ -2,7 +2,7 @@ import { CancelledError } from '../../core/errors';
 import { noFindings, type Finding } from '../../core/findings';
 import type { SearchResult } from '../../core/layout-search/result';
 import { isLauncher } from '../../core/launchers/registry';
-import { openSearch, questionIfAny, type ConfigSearch } from './layout-search';
+import type { ConfigSearch, openSearch, questionIfAny } from './layout-search';
 import type { LayoutSearch, LayoutSearchHost } from './layout-search-host';
 import type { PlanSessions } from './plan-sessions';
 import type { SessionState } from './session-state';
@@ -29,6 +29,12 @@ export interface LayoutSearches {
   readonly dispose: () => void;
 }
 
+/** What searches for one config; loaded with the first search. */
+interface SearchCode {
+  readonly openSearch: typeof openSearch;
+  readonly questionIfAny: typeof questionIfAny;
+}
+
 /**
  * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it stops for planning
  * and for searches that a person starts, and starts over after them.
@@ -37,8 +43,10 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
   const searches = new Map<string, ConfigSearch>();
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
+  let code: SearchCode | null = null;
+  const loadCode = async (): Promise<SearchCode> => (code ??= await import('./layout-search'));
 
-  const ensureSearch = (file: string): ConfigSearch => {
+  const ensureSearch = (file: string, { openSearch }: SearchCode): ConfigSearch => {
     const known = searches.get(file);
     if (known !== undefined) return known;
     const search = openSearch(
@@ -56,9 +64,10 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     searches.set(file, search);
     return search;
   };
-  const isWanted = (state: SessionState): boolean => {
-    if (state.format === 'pytorch-schedule' || !isLauncher(state.format) || !host.isAutomatic(state.file)) return false;
-    const question = questionIfAny(state);
+  const isAutomatic = ({ format, plan, file }: SessionState): boolean =>
+    plan !== null && format !== 'pytorch-schedule' && isLauncher(format) && host.isAutomatic(file);
+  const isWanted = (state: SessionState, { questionIfAny }: SearchCode): boolean => {
+    const question = isAutomatic(state) ? questionIfAny(state) : null;
     return question !== null && searches.get(state.file)?.isOpenQuestion(question) !== false;
   };
   /** Runs background searches one at a time, while nothing plans and no person searches. */
@@ -68,11 +77,16 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     const isBusy = all.some(({ progress }) => progress !== null) || running.some(({ background }) => !background);
     if (isBusy) for (const { background, abort } of running) if (background) abort.abort();
     if (isBusy || running.length > 0) return;
-    const next = all.find(isWanted);
-    if (next !== undefined) void ensureSearch(next.file).run(true).then(startNextSearch, startNextSearch);
+    if (code === null) {
+      if (all.some(isAutomatic)) void loadCode().then(startNextSearch, host.reportBug);
+      return;
+    }
+    const loaded = code;
+    const next = all.find((state) => isWanted(state, loaded));
+    if (next !== undefined) void ensureSearch(next.file, loaded).run(true).then(startNextSearch, startNextSearch);
   };
   const searchAsked = async (file: string): Promise<SearchResult> => {
-    const work = ensureSearch(file).run(false);
+    const work = ensureSearch(file, code ?? (await loadCode())).run(false);
     startNextSearch();
     try {
       return await work;
@@ -104,7 +118,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
     },
     isAsked: (file) => searches.get(file)?.job()?.background === false,
     cancel: (file) => searches.get(file)?.job()?.abort.abort(),
-    open: (file, point) => ensureSearch(file).open(point),
+    open: async (file, point) => ensureSearch(file, code ?? (await loadCode())).open(point),
     onDidChange: (listener) => {
       listeners.add(listener);
       return { dispose: () => listeners.delete(listener) };

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'mocha';
 import { profileText } from '../../../src/core/measured-profile/file';
 import type { Profile } from '../../../src/core/domain/profile';
-import { profilesFolder, readProfile, readProfiles, requireWritable, writeProfile } from '../../../src/profiler/store';
+import { profilesFolder } from '../../../src/profiler/folder';
+import { readProfile, readProfiles, requireWritable, writeProfile } from '../../../src/profiler/store';
 
 const sample = { batch: 1, tokens: 8, context: 0, forwardMs: 1, backwardMs: 2, rounds: 4, holdOut: false };
 const profile: Profile = {

@@ -1,4 +1,3 @@
-import { toPlanRequest } from '../../../core/layout-search/request-of';
 import type { PlannerClient } from '../../../host/planner/client';
 import type { LayoutSearches } from '../../../host/sessions/layout-searches';
 import type { ComparisonHost } from './comparison-host';
@@ -15,6 +14,7 @@ export function bestLayouts(
       try {
         const { id, result } = await layouts.current(file);
         const { request, best, launched } = result;
+        const { toPlanRequest } = await import('../../../core/layout-search/request-of');
         return { plan: await plan(toPlanRequest(request, best), { signal }), isLaunched: launched !== null, answer: id };
       } finally {
         signal.removeEventListener('abort', stop);

@@ -14,7 +14,8 @@ import { column, formatCount, formatDuration, formatNumber, plural } from '../..
 import { reportedAssumptions } from '../../../core/domain/request';
 import type { ResolveDefaults } from '../../../core/plan-request/scenario';
 import { printable } from '../../../core/text';
-import { profilesFolder, readProfiles } from '../../../profiler/store';
+import { profilesFolder } from '../../../profiler/folder';
+import { readProfiles } from '../../../profiler/store';
 import { whereText, type Answer, type PrintedFinding } from '../../../cli/answer';
 import { referencedInto } from '../../../cli/read-config';
 import { indented, table } from '../../../cli/table';
