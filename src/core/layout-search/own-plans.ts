@@ -29,8 +29,10 @@ export function ownPlans(problem: SearchProblem, details: Describer, signal?: Ca
     const open = fixed.has('schedule') ? request : { ...request, schedule: null };
     const plan = makePlan(request, { signal, isCompared: open.schedule !== request.schedule });
     const chosen = chosenCandidate(plan);
+    const isLeftOut = ({ schedule }: Candidate): boolean => cannotSplit(problem, schedule, request.training);
+    // Where no runtime runs what the plan chose either, it competes with all that the plan chose it from.
     const others = bestPerSchedule(open, plan.candidates).filter(
-      ({ id, schedule }) => id !== chosen.id && !cannotSplit(problem, schedule, request.training),
+      (candidate) => candidate.id !== chosen.id && (isLeftOut(chosen) || !isLeftOut(candidate)),
     );
     return [chosen, ...others].map((candidate) => ownFound(request, candidate, details));
   } catch (error) {
