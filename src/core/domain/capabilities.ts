@@ -72,6 +72,11 @@ export interface CapabilitiesWith<Values extends object = object> {
   readonly recomputes?: readonly RecomputeWay[];
   /** It divides layers over stages by its own rule, which no file can change; absent: the file can set the layers of each stage. */
   readonly hasFixedStageLayers?: true;
+  /**
+   * It trains with code of its own, of which no run is among those that ranges are made from: it is timed as the runtime that it is most
+   * like. `slower`: published runs took from `least` to `most` times as long as planned (docs/accuracy.md, Runs drawn after the constants).
+   */
+  readonly ownTraining?: { readonly slower?: readonly [least: number, most: number] };
   /** What it takes where its file leaves it open; sizes of parallel groups are 1. */
   readonly silent: Readonly<Values>;
 }

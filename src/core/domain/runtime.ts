@@ -4,6 +4,14 @@ import { sentence, type Sentence } from '../sentence';
 const fusedAttentionKernels = ['flash1', 'flash2', 'flash3', 'cudnn'] as const;
 export type FusedAttentionKernel = (typeof fusedAttentionKernels)[number];
 
+/** What their makers call them. */
+export const fusedAttentionNames: Readonly<Record<FusedAttentionKernel, string>> = {
+  flash1: 'FlashAttention 1',
+  flash2: 'FlashAttention 2',
+  flash3: 'FlashAttention 3',
+  cudnn: 'cuDNN',
+};
+
 /** The same, and attention as separate GEMMs and a softmax. */
 export const attentionKernels = [...fusedAttentionKernels, 'unfused'] as const;
 export type AttentionKernel = (typeof attentionKernels)[number];

@@ -51,26 +51,6 @@ export function classifyRun(
   };
 }
 
-/**
- * Programs with training code of their own, by the names of their capabilities, of which no run is among those that ranges are made of:
- * they are timed as the runtime that they are most like.
- */
-const unmeasuredPrograms: ReadonlySet<string> = new Set([
-  'Fast-LLM',
-  'MaxText',
-  'VeOmni',
-  'levanter',
-  'lingua',
-  'nanochat',
-  'nanotron',
-  'picotron',
-  'prime-rl',
-  'torchtune',
-]);
-
-/** Whether a program is timed as another, and none of its runs is known. */
-export const isUnmeasuredProgram = (name: string): boolean => unmeasuredPrograms.has(name);
-
 /** The range of a kind: its own, else that of all runs with experts, or without. */
 export function statedRange(wanted: RunKind, { kinds, unseen }: ErrorRanges): ErrorRange & { readonly isExact: boolean } {
   const own = kinds.find(

@@ -4,9 +4,9 @@ import { readsFrozen } from '../domain/adapter';
 import type { Calibration, Layout, PlanRequest } from '../domain/request';
 import { otherPrecisionPercent, type NamedProfile, type Profile } from '../domain/profile';
 import { joinedGpus } from '../domain/cluster';
-import { runtimeProfile } from '../domain/runtime';
+import { fusedAttentionNames, runtimeProfile } from '../domain/runtime';
 import { assumedAttention, type CostInputs } from './rates';
-import { isUnmeasuredProgram, nearestRuns } from './error-bars';
+import { nearestRuns } from './error-bars';
 import { replacesLaunches } from './launches';
 import { attentionShare, floorShare } from './stage-cost';
 import type { CostProvenance } from '../domain/slice-cost';
@@ -23,9 +23,8 @@ export function costProvenance(
   { inputs, nodeKinds }: { readonly inputs: CostInputs; readonly nodeKinds: readonly CostInputs[] },
 ): CostProvenance {
   const { training, costTable, profile, calibration, capabilities, leftOut = [] } = request;
-  const program = capabilities?.name ?? null;
   const ofStage = (own: CostInputs): CostProvenance =>
-    rooflineProvenance(own, training.microBatch, training.sequenceLength, program, calibration);
+    rooflineProvenance(own, training.microBatch, training.sequenceLength, capabilities, calibration);
   const [first = inputs, ...others] = nodeKinds;
   const cost =
     costTable !== null
@@ -46,7 +45,7 @@ function rooflineProvenance(
   inputs: CostInputs,
   batch: number,
   tokens: number,
-  program: string | null,
+  program: Program | undefined,
   calibration?: Calibration,
 ): CostProvenance {
   const { gpu } = inputs.cluster;
@@ -97,8 +96,14 @@ interface Unmeasured {
   readonly reason: Sentence;
 }
 
+/** What is known of the program that a run is of. */
+type Program = Pick<NonNullable<PlanRequest['capabilities']>, 'name' | 'ownTraining'>;
+
+/** A smaller share of attention is left out: it widens no range, as the narrowest of measured runs has more to each side. */
+const leastAttended = 0.05;
+
 /** Kinds of runs that are not measured, each with the least half width of its range. */
-function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: string | null): Unmeasured[] {
+function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: Program | undefined): Unmeasured[] {
   const { model, training, layout } = inputs;
   const { adapter } = training;
   const { gpu, links, nodes } = inputs.cluster;
@@ -107,16 +112,11 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: 
   const share = floorShare(inputs, batch, tokens);
   const kernel = assumedAttention(inputs.cluster, training);
   const attended = kernel === null ? 0 : attentionShare(inputs, batch, tokens);
-  return [
+  const others = [
     {
-      holds: program !== null && isUnmeasuredProgram(program),
-      percent: 35,
-      reason: sentence`no run of ${program ?? ''} was measured: timed as ${runtimeProfile(training).name}`,
-    },
-    {
-      holds: attended > 0.05,
+      holds: attended > leastAttended,
       percent: Math.round(100 * attended),
-      reason: sentence`no ${kernel ?? ''} attention was measured on ${gpu.name}: ${Math.round(100 * attended)} % of a layer's time`,
+      reason: sentence`${kernel === null ? '' : fusedAttentionNames[kernel]} was not measured on ${gpu.name}: ${Math.round(100 * attended)} % of a layer's time`,
     },
     { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: sentence`no GEMM efficiency was measured on ${gpu.name}` },
     { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: sentence`nodes are linked by only ${links.nicGBps} GB/s` },
@@ -150,7 +150,20 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: 
     },
     { holds: tensor > joined, percent: 20, reason: sentence`tensor parallelism crosses nodes` },
     { holds: share > 0.2, percent: 20, reason: sentence`${Math.round(100 * share)} % of a layer's time is kernel-launch overhead` },
-  ].flatMap(({ holds, ...why }) => (holds ? [why] : []));
+  ];
+  return [...unmeasuredProgram(program, training), ...others.flatMap(({ holds, ...why }) => (holds ? [why] : []))];
+}
+
+/** A program with training code of its own. */
+function unmeasuredProgram(program: Program | undefined, training: CostInputs['training']): Unmeasured[] {
+  if (program?.ownTraining === undefined) return [];
+  const { name, ownTraining } = program;
+  const as = runtimeProfile(training).name;
+  if (ownTraining.slower === undefined)
+    return [{ percent: 35, reason: sentence`no run of ${name} is among those that ranges are made from: timed as ${as}` }];
+  const [least, most] = ownTraining.slower;
+  const took = sentence`published runs of ${name} took ${least} to ${most} times as long as planned: timed as ${as}`;
+  return [{ percent: 35, reason: took }];
 }
 
 /** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */

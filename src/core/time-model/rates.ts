@@ -87,7 +87,10 @@ export function fusedAttentionKernel(
   return runtimeProfile(training).attentionKernels.find((kernel) => has[kernel] !== undefined) ?? null;
 }
 
-/** The kernel of fused attention that a run asks for and nobody measured on its GPU, whose products were; null: there is none. */
+/**
+ * The kernel of fused attention that a run uses and that is not among those measured on its GPU, whose GEMMs were measured. Null: there is
+ * none, or no kernel was measured on the GPU and the run names none (V100).
+ */
 export function assumedAttention(cluster: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): FusedAttentionKernel | null {
   if (training.attention !== 'flash' || !cluster.gpu.gemmEfficiencyKnown) return null;
   const kernel = fusedAttentionKernel(cluster, training);

@@ -66,7 +66,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
   };
 }
 
-/** Share of a layer's time, 0..1, that fused attention takes in whole sequences of `batch`: what the layer saves with it for nothing. */
+/** Share of a layer's time, 0..1, that fused attention takes in whole sequences of `batch`: what a layer would save if it took no time. */
 export function attentionShare(inputs: CostInputs, batch: number, tokens: number): number {
   const kernel = fusedAttentionKernel(inputs.cluster, inputs.training);
   if (kernel === null) return 0;

@@ -19,6 +19,7 @@ export const fastLlm: Launcher = {
     setBy: setBy(['tensor', 'pipeline', 'context', 'microBatch', 'zeroStage']),
     refuses: [],
     recomputes: wholeLayersOnly,
+    ownTraining: {},
     silent: {
       precision: 'fp32',
       zeroStage: 1,

@@ -18,6 +18,7 @@ export const lingua: Launcher = {
     setBy: setBy(['tensor', 'microBatch', 'zeroStage']),
     refuses: [],
     recomputes: wholeLayersOnly,
+    ownTraining: {},
     // weights in fp32, computed in bf16, reduced in fp32
     silent: {
       ...silentCheckpointing(false),

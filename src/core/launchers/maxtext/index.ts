@@ -24,6 +24,7 @@ const capabilities: Capabilities = {
   refuses: [],
   recomputes: ['none', 'core', 'full'],
   hasFixedStageLayers: true,
+  ownTraining: {},
   // FSDP over all devices, weights in fp32
   silent: {
     ...silentCheckpointing(true),

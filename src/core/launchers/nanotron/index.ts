@@ -19,6 +19,7 @@ export const nanotron: Launcher = {
     refuses: [],
     recomputes: wholeLayersOnly,
     hasFixedStageLayers: true,
+    ownTraining: { slower: [1.5, 5] },
     silent: { recomputeGranularity: 'none' },
   },
 };

@@ -26,6 +26,7 @@ export const picotron: Launcher = {
     refuses: [],
     recomputes: wholeLayersOnly,
     hasFixedStageLayers: true,
+    ownTraining: {},
     // model.to(bfloat16) before AdamW: weights and moments in bf16, no master weights; buckets of gradients are fp32
     silent: {
       ...silentCheckpointing(false),

@@ -4,7 +4,8 @@ import { profiledStageCost } from '../../../../src/core/time-model/profile-cost'
 import { costProvenance } from '../../../../src/core/time-model/provenance';
 import { rooflineProvenance } from './provenances';
 import { measuredKinds, unseenKinds } from '../../../../src/core/time-model/measured-kinds';
-import { setBy } from '../../../../src/core/domain/capabilities';
+import { launchers } from '../../../../src/core/launchers/registry';
+import type { LauncherFormat } from '../../../../src/core/run/config-format';
 import { llama3, mixtral, request } from '../../../golden/requests';
 import { profileWith } from '../measured-profile/profiles';
 import { toText } from '../../sentence-text';
@@ -48,20 +49,36 @@ describe('error bar of an analytic cost', () => {
       const training = { attention: 'flash', attentionKernel, precision: 'bf16' } as const;
       return rooflineProvenance(request('B200', llama3('70b', 4), { training, layout: {} }), 1, tokens);
     };
-    assert.doesNotMatch(toText(of('cudnn', 65_536).errorBecause), /attention was measured/);
-    assert.match(toText(of('flash2', 65_536).errorBecause), /^no flash2 attention was measured on B200: \d+ % of a layer's time; /);
+    assert.doesNotMatch(toText(of('cudnn', 65_536).errorBecause), /not measured on B200/);
+    assert.match(toText(of('flash2', 65_536).errorBecause), /^FlashAttention 2 was not measured on B200: \d+ % of a layer's time; /);
     assert.ok(of('flash2', 262_144).range[1] > of('flash2', 8192).range[1]);
+    for (const { low, high } of [...measuredKinds, ...Object.values(unseenKinds)])
+      assert.ok(low < 0.95 && high > 1.05, 'a share below the least widens no range');
   });
 
-  it('is 35 % for a program with training code of its own of which no run is known', () => {
+  it('does not widen by attention where no kernel was measured on the GPU, unless the run names one', () => {
+    const of = (more: object) => {
+      const training = { attention: 'flash', ...more } as const;
+      return toText(rooflineProvenance(request('V100-16GB', llama3('70b', 4), { training, layout: {} }), 1, 65_536).errorBecause);
+    };
+    assert.doesNotMatch(of({}), /^FlashAttention|not measured on V100/);
+    assert.match(of({ attentionKernel: 'flash1' }), /^FlashAttention 1 was not measured on V100/);
+  });
+
+  it('is 35 % for a program with training code of its own, of which no run is among those that ranges are made from', () => {
     const run = request('A100-80GB', llama3('70b', 4), { training: { attention: 'flash', precision: 'bf16' }, layout: {} });
-    const of = (name: string) => {
-      const capabilities = { name, source: '', setBy: setBy([]), refuses: [], silent: {} };
+    const of = (format: LauncherFormat) => {
+      const { capabilities } = launchers[format];
       return costProvenance({ training: run.training, costTable: null, profile: null, capabilities }, { inputs: run, nodeKinds: [run] });
     };
+    const as = 'timed as Megatron-LM with Transformer Engine; ';
+    assert.deepEqual(of('fast-llm').range, [0.65, 1.35]);
+    assert.ok(toText(of('fast-llm').errorBecause).startsWith(`no run of Fast-LLM is among those that ranges are made from: ${as}`));
     assert.deepEqual(of('nanotron').range, [0.65, 1.35]);
-    assert.match(toText(of('nanotron').errorBecause), /^no run of nanotron was measured: timed as Megatron-LM with Transformer Engine; /);
-    assert.deepEqual(of('Megatron-LM').range, of('another').range);
+    assert.ok(toText(of('nanotron').errorBecause).startsWith(`published runs of nanotron took 1.5 to 5 times as long as planned: ${as}`));
+    const { range } = rooflineProvenance(run, run.training.microBatch, run.training.sequenceLength);
+    assert.deepEqual(of('megatron-shell').range, range);
+    assert.deepEqual(of('nemo').range, range);
   });
 
   it('is that of the same number format', () => {
