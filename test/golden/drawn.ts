@@ -15,7 +15,7 @@ export interface DrawnRow extends WildRow {
   readonly range: readonly [low: number, high: number];
 }
 
-/** Published runs that were written down before any was predicted, and that neither constants nor ranges are made from. */
+/** Published runs that were written down before any was predicted, and that no constant is made from. */
 export const drawnRows = once(async (): Promise<readonly DrawnRow[]> => {
   const { cases } = golden('drawn') as { readonly cases: readonly WildCase[] };
   return Promise.all(

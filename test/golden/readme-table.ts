@@ -77,7 +77,7 @@ export function readmeTable(runs: readonly LeftOutRun[], drawn: readonly DrawnSo
     const band = most === undefined ? `over ${100 * least} %` : least === 0 ? `under ${100 * most} %` : `${100 * least} to ${100 * most} %`;
     return [band, inBand.map(({ source, error }) => `${source} (${percent(error)})`).join('; ')];
   });
-  return table(['mean error', 'source, left out whole'], 2, rows);
+  return table(['mean error', 'source'], 2, rows);
 }
 
 /** The table of mean and worst errors in docs/accuracy.md, one string per line. */

@@ -320,7 +320,7 @@ async function printWild(): Promise<Goal[]> {
   printTable('Published runs, step time and memory', publishedTable(rows));
   const { runs } = await fit();
   printTable('Each source left out of constants and ranges: error, what the ranges hold, and their mean half width', rangesTable(runs));
-  printTable('Drawn after the constants, in no fit and in no range', drawnTable(drawnSources(await drawnRows())));
+  printTable('Drawn after the constants, in no fit', drawnTable(drawnSources(await drawnRows())));
   printTable('Calibrated to one measured step: mean error of the other runs', calibrationTable(await calibrations()));
   const ranOut = rows.filter(({ case: one }) => one.outOfMemory === true);
   const wrong = rows.filter(({ case: one, predicted }) => one.outOfMemory !== true && !mayFit(predicted));

@@ -39,6 +39,8 @@ import { readTeraPipeSamples } from '../../golden/terapipe';
 const read = (file: string): string => readFileSync(path.join(import.meta.dirname, '../../..', file), 'utf8');
 const accuracy = read('docs/accuracy.md');
 
+const errorSize = (errors: readonly number[]): number => errors.reduce((sum, error) => sum + Math.abs(error), 0) / errors.length;
+
 describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --write-readme writes their tables)', () => {
   before(readTeraPipeSamples);
 
@@ -144,6 +146,19 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
       if (leftOut !== undefined)
         assert.ok(Math.abs((shown[index] ?? NaN) - leftOut) < 0.06, `${name}: ${shown[index]}, left out ${leftOut}`);
     }
+  });
+
+  it('names in README the worst sources of fewer rows, worse than 20 % as they are now', async () => {
+    const left = coverage((await fit()).runs);
+    const drawn = drawnSources(await drawnRows()).filter(({ isAll }) => !isAll);
+    const all = [...left, ...drawn.map(({ source, errors: of }) => ({ source, rows: of.length, error: errorSize(of) }))];
+    const worst = all.filter(({ rows, error }) => rows < fewestInReadme && error >= 0.2).sort((a, b) => b.error - a.error);
+    const sentence = /^Sources of under 8 runs err by up to (.*?)\. \[/mu.exec(read('README.md'))?.[1] ?? '';
+    const named = [...sentence.matchAll(/([\d.]+) % \(([^,]+), (\d+)/gu)].map(([, error, source, rows]) => [source, Number(rows), error]);
+    assert.deepEqual(
+      named,
+      worst.map(({ source, rows, error }) => [source, rows, (100 * error).toFixed(1)]),
+    );
   });
 
   it('shows the predictions of the ten TeraPipe settings as they are now', () => {
