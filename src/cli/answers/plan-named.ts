@@ -8,9 +8,10 @@ import type { Line } from '../command';
 import { settingsOfLine } from '../common-options';
 import { planNearby } from '../planned';
 import { readLengths, writtenLengths } from '../problems/lengths';
-import { readInto } from '../read-config';
+import { readConfig, readInto } from '../read-config';
 import type { SearchChoice } from '../search-options';
 import type { Terminal } from '../terminal';
+import type { ReadChanged } from './lasting-errors';
 import { planAnswer } from './plan';
 import { plannedChoice, searchAnswer } from './search';
 
@@ -43,10 +44,18 @@ export async function planNamed(line: Line, wanted: AskedPlan, terminal: Termina
     const chosen = await plannedChoice(config, asked.defaults, { ...options, own, choice }, terminal);
     return planAnswer(chosen.planned, texts, { own: chosen.settings, used, all: isAll });
   }
-  if (isSearch) return searchAnswer(config, asked.defaults, { ...options, own, all: isAll, tables: isAll || line.json, line }, terminal);
+  if (isSearch) {
+    const after = { line, readChanged: changedReader(config.run.file, asked, terminal) };
+    return searchAnswer(config, asked.defaults, { ...options, own, all: isAll, tables: isAll || line.json, after }, terminal);
+  }
   const planned = await planNearby(config, asked.defaults, terminal.status, isAll || line.json || loss !== null);
   if (loss === null) return planAnswer(planned, texts, { own, used, all: isAll, line });
   return recoveryAnswer(planned, typeof loss === 'string' ? await findStraggler(planned, loss, terminal, texts) : loss, texts);
+}
+
+/** Reads changed texts of a file with the files that it names, and no settings of the command line. */
+function changedReader(file: string, { model }: Line, { shell }: Terminal): ReadChanged {
+  return (text) => readConfig({ file, text }, { sets: [], shell, model, withProfile: false }, new Map());
 }
 
 /** The line with lengths of documents as a setting overriding the files. @throws ExpectedError as `readInto` and `readLengths`. */

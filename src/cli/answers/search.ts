@@ -1,15 +1,13 @@
 import type { JudgedChange } from '../../core/checkpoints/judge';
 import type { LoadedConfig } from '../../core/config-files/load-config';
-import { searchKeys, type SearchKey } from '../../core/domain/layout-choices';
-import type { Located, Place } from '../../core/domain/located';
+import type { SearchKey } from '../../core/domain/layout-choices';
 import { gpusUsed } from '../../core/domain/request';
 import { runtimeProfile } from '../../core/domain/runtime';
 import type { CancelSignal } from '../../core/errors';
 import { checkpointJson } from '../../core/export/checkpoint-json';
-import { judgedFindings, placed, type Planned, requireRun } from '../../core/export/planned-config';
+import { placed, type Planned, requireRun } from '../../core/export/planned-config';
 import { searchJson } from '../../core/export/search-json';
 import { settingsOfFound, type PlanSettings } from '../../core/export/settings-of-plan';
-import { startErrors } from '../../core/findings';
 import { formatCount, formatDuration, formatDurationRange, formatPercent, plural } from '../../core/format';
 import { isEditable } from '../../core/launchers/registry';
 import { answerSearch, type SearchUpdate } from '../../core/layout-search/answer';
@@ -26,7 +24,6 @@ import { assumedGpuName, scenarioText, type ResolveDefaults } from '../../core/p
 import { costsText, stepShares } from '../../core/planner/explain/limit-labels';
 import { trainingCost, trainingCostText } from '../../core/planner/training-cost';
 import { checkpointRemedy, checkpointText, foundCheckpoint } from '../../core/rules/plan/checkpoint-findings';
-import type { Run } from '../../core/run/run';
 import { runFindings } from '../../core/rules/run-findings';
 import { neededFor } from '../../core/schedules/runtimes';
 import { say, sentence } from '../../core/sentence';
@@ -45,6 +42,7 @@ import { schemeText } from '../scheme-text';
 import { chosenLayout, type SearchChoice } from '../search-options';
 import { indented, section, table } from '../table';
 import type { Terminal } from '../terminal';
+import { lastingErrors, type ReadChanged } from './lasting-errors';
 import { searchDetails } from './search-details';
 
 /** Further options of `plan --search`. */
@@ -59,10 +57,16 @@ interface SearchingOptions {
   readonly own?: PlanSettings;
 }
 
-/** How a search is printed: with everything that it found, or only the answer; and the command line from which the next one is made. */
+/** What the next step is made from: the command line, and how the file is read once a layout is in it. */
+interface NextStep {
+  readonly line: Line;
+  readonly readChanged: ReadChanged;
+}
+
+/** How a search is printed: with everything that it found, or only the answer; and with the next step. */
 interface SearchPrinting {
   readonly all?: boolean;
-  readonly line?: Line;
+  readonly after?: NextStep;
 }
 
 type Watcher = Pick<Terminal, 'progress' | 'clock'> & { readonly signal: CancelSignal };
@@ -78,13 +82,13 @@ const shownRunnersUp = 3;
 export async function searchAnswer(
   config: LoadedConfig,
   defaults: ResolveDefaults,
-  { all = false, line, ...options }: SearchingOptions & SearchPrinting,
+  { all = false, after, ...options }: SearchingOptions & SearchPrinting,
   watcher: Watcher,
 ): Promise<Answer> {
   const result = await searchLayouts(config, defaults, options, watcher);
   const run = requireRun(config);
   const checkpoint = foundCheckpoint(config, run, toPlanRequest(result.request, result.best));
-  const next = line === undefined ? null : nextText(line, config, run, result);
+  const next = after === undefined ? null : await nextText(after, config, result, options.own ?? {});
   return {
     json: { ...searchJson(result, options.own), ...checkpointJson(checkpoint) },
     text: [
@@ -206,21 +210,17 @@ function runnersUpText({ runnersUp }: SearchResult): string[] {
   return section('Runners-up', lines.join('\n'));
 }
 
-/** What to do next: the remedy of an error that no layout mends, or the command that writes the best layout. */
-function nextText(line: Line, config: LoadedConfig, run: Run, result: SearchResult): string | null {
-  const [lasting] = startErrors(judgedFindings(config, run, null)).filter(({ place }) => !isSearched(run, place));
+/** What to do next: the remedy of an error that the best layout has too, or the command that writes that layout. */
+async function nextText(
+  { line, readChanged }: NextStep,
+  config: LoadedConfig,
+  result: SearchResult,
+  own: PlanSettings,
+): Promise<string | null> {
+  const run = requireRun(config);
+  const [lasting] = await lastingErrors(config, run, result, { own, readChanged });
   if (lasting !== undefined) return printable(say(lasting.remedy));
   return result.best.fits ? exportCommand(line, run, result) : null;
-}
-
-/** Whether a place is a value of a layout, which a search may choose otherwise. */
-function isSearched({ layout, training, schedule }: Run, { file, range }: Place): boolean {
-  const values: Readonly<Record<string, Located<unknown> | undefined>> = { ...layout, ...training, schedule };
-  return searchKeys.some((key) => {
-    const source = values[key]?.source;
-    if (source?.kind !== 'file' || source.place.file !== file) return false;
-    return source.place.range.start === range.start && source.place.range.end === range.end;
-  });
 }
 
 /** The command that writes the best layout: into FILE's own kind, or for the runtime that it was searched for; null without such files. */

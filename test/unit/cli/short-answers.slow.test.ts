@@ -70,7 +70,8 @@ describe('a short answer', () => {
       const [file] = numberedRuns[what];
       const config = await loadedOf(numberedRuns[what]);
       const watcher = { progress: () => undefined, clock: () => 0, signal: new AbortController().signal };
-      const asked = { improvements: false, free: null, line: commandLine(file) };
+      const after = { line: commandLine(file), readChanged: (text: string) => loadedOf([file, text]) };
+      const asked = { improvements: false, free: null, after };
       const { text } = await searchAnswer(config, { gpu: 'H100-80GB', nodes: null, gpusPerNode: null }, asked, watcher);
       assert.ok(rows(text).length <= 16, text);
       assert.ok(text.split(/\s+/u).length <= 250, text);
