@@ -7,6 +7,8 @@ import { spanBoundMs } from '../../src/core/schedules/zero-bubble/span-bound';
 import { anneal } from '../../src/core/schedules/zero-bubble/anneal';
 import { fits, toPipeline, toOrderArray, type Pipeline } from '../../src/core/schedules/zero-bubble/pipeline';
 import { automaticOrder } from '../../src/core/schedules/zero-bubble/automatic-order';
+import { searchOrder } from '../../src/core/schedules/zero-bubble/automatic-search';
+import { startingOrders, type OrderRecipe } from '../../src/core/schedules/zero-bubble/starting-orders';
 import { timeOrder, timeTails, makeTimes } from '../../src/core/schedules/zero-bubble/order-times';
 import { makeQueue, retimeAfterMove } from '../../src/core/schedules/zero-bubble/retime-after-move';
 import { cases } from './cases';
@@ -108,6 +110,31 @@ describe('planned zero-bubble orders', () => {
 });
 
 describe('the search for zero-bubble orders', () => {
+  it('finds the same order where it gives up what takes too long as where it makes every order whole', () => {
+    let givenUp = 0;
+    fc.assert(
+      fc.property(drawn, ({ name, problem }) => {
+        const pipeline = toPipeline(problem, slotsOf(name));
+        const { handcrafted, greedy } = startingOrders(pipeline);
+        const whole = greedy.map(
+          (recipe): OrderRecipe =>
+            (short) =>
+              recipe(short, Infinity),
+        );
+        const counted = greedy.map((recipe): OrderRecipe => (short, mostMs) => {
+          const orders = recipe(short, mostMs);
+          if (orders === 'too long') givenUp++;
+          return orders;
+        });
+        const [one, other] = [counted, whole].map((each) => searchOrder(pipeline, { handcrafted, greedy: each }));
+        assert.equal(one!.spanMs, other!.spanMs);
+        assert.deepEqual(one!.orders, other!.orders);
+      }),
+      { seed: seed + 5, numRuns: cases(20, 300) },
+    );
+    assert.ok(givenUp >= 100, `${givenUp} given up`);
+  });
+
   it('times a moved step again as a measurement of the whole does', () => {
     const tried = cases(60, 1200);
     let moved = 0;

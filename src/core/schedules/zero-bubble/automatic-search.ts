@@ -1,7 +1,7 @@
 // Automatic scheduling of arXiv 2401.10241 (zero bubble), section 3: the search for the order with the shortest span.
 import { throwIfCancelled } from '../../errors';
 import { spanBoundMs } from './span-bound';
-import { heldMicroBatches, startingOrders, type OrderRecipe } from './starting-orders';
+import { heldMicroBatches, startingOrders, type OrderRecipe, type StartingOrders } from './starting-orders';
 import { anneal, type TimedOrder } from './anneal';
 import { fits, withMicroBatches, type Pipeline } from './pipeline';
 import { repeatSteadyState } from './repeat-steady-state';
@@ -34,10 +34,9 @@ const rounding = 1e-10;
  * state between is repeated. Bounded work, the same for the same arguments.
  * @throws CancelledError.
  */
-export function searchOrder(pipeline: Pipeline): TimedOrder {
+export function searchOrder(pipeline: Pipeline, { handcrafted, greedy }: StartingOrders = startingOrders(pipeline)): TimedOrder {
   const short = withMicroBatches(pipeline, fewMicroBatches(pipeline));
   const work = workFor(pipeline.stages * pipeline.length);
-  const { handcrafted, greedy } = startingOrders(pipeline);
   const first = bestPlans(short, recipeTrials(short, [...handcrafted, ...greedy]), starts, reachedMs(short));
   if (short.microBatches === pipeline.microBatches) return shortestOrder(search(pipeline, first, work));
   const found = search(short, first, (1 - wholeShare) * work);
@@ -118,8 +117,9 @@ function bestPlans<From>(pipeline: Pipeline, trials: Trials<From>, few: number, 
   for (let next = trials.next(Infinity); !next.done; next = trials.next(mostMs())) {
     const { orders, recipe } = next.value;
     throwIfCancelled(pipeline.problem.signal);
-    // Making an order costs several times what measuring it does, and more with many stages; one that was given up counts in full, so that
-    // the same orders are looked at.
+    // Making an order costs several times what measuring it does, and more with many stages. One that was given up counts in full, as it
+    // would have if it had been finished; rules that lead nowhere never count, so that fewer orders are looked at where such an order was
+    // given up before that showed, and the work runs out.
     left -= stages * length * (recipe ? 4 + stages / 8 : 2);
     const spanMs = orders === 'too long' ? Infinity : measure(orders);
     if (orders !== 'too long' && spanMs < Infinity && !best.some((other) => other.spanMs === spanMs)) {

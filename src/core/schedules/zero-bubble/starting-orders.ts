@@ -41,7 +41,7 @@ function fixedOrders({ slots, problem }: Pipeline, kinds: readonly ScheduleKind[
 }
 
 /** Orders worth a try. Some hold more than the limit. */
-interface StartingOrders {
+export interface StartingOrders {
   readonly handcrafted: readonly OrderRecipe[];
   readonly greedy: readonly OrderRecipe[];
 }
