@@ -26,7 +26,7 @@ import { sentence } from '../sentence';
 /** GPUs that a search spreads over: those of the cluster, or of the layout when that is fixed whole or launched with replicas. */
 export function searchedGpus({ request, fixed, launched = false }: SearchProblem): number {
   const { layout, cluster, assumptions } = request;
-  // replicas that are what the GPUs leave may leave some over
+  // where the files give no number of replicas, those of the launched layout may leave GPUs over
   const isGiven = launched && !assumptions.some(({ key }) => key === 'layout.data');
   const whole = isGiven || (['tensor', 'pipeline', 'data'] as const).every((key) => fixed.has(key));
   return whole ? gpusUsed(layout) : cluster.nodes * cluster.gpusPerNode;

@@ -213,7 +213,7 @@ function readNemoAdapters(reader: KeyReader, benchmark: Facts['flavor']): Pick<L
   return { adapters: { place: scheme.source.place, name: 'peft_scheme', ...written, defaults, ...(!isLora && { unlike: scheme.value }) } };
 }
 
-/** Sizes that are 1 where a file leaves them out, by its keys of them. */
+/** Sizes that are 1 where a file leaves them out. */
 const parallelNames = ['tensor', 'pipeline', 'context', 'expert'] as const;
 const parallelKey = (name: (typeof parallelNames)[number]): string => sharedSettings[name][0].name;
 
