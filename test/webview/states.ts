@@ -39,6 +39,7 @@ export const stateCases: readonly Case[] = [
       await page.mouse.down();
       await send(next);
       await send({ type: 'update', fields: { trusted: false } });
+      await page.evaluate('harness.drawn()');
       assert.equal(await words.count(), 0);
       await page.mouse.up();
       assert.deepEqual((await messages()).at(-1), { type: 'startModel', model: 'qwen3-32b' });

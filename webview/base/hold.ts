@@ -4,12 +4,15 @@ import type { ActMessage, HostMessage } from '../../src/protocol/page';
 export type StateMessage = Exclude<HostMessage, ActMessage>;
 type PageChange = Exclude<StateMessage, { readonly type: 'show' }>;
 
-/** Follows the pointer while it is pressed: its page has to follow what it changes. */
-const dragged = 'canvas, input, [role=slider], [role=separator]';
+/** What is dragged or typed into: the page follows it while it is pressed. */
+const keepsGoing = 'canvas, input, textarea, vscode-text-field, [role=slider], [role=separator]';
+
+/** A click follows the release of a mouse at once, that of a finger a moment later; after a drag none does. */
+const untilClickMs = 100;
 
 /**
  * Hands on what the page is to show at once, but while a dropdown's list is open or something is pressed only after it: an element that is
- * replaced between press and release gets no click. Of what came meanwhile the last counts.
+ * replaced between press and release gets no click. Only the last of what came meanwhile is shown.
  */
 export function holdWhileInUse(take: (message: StateMessage) => void): (message: StateMessage) => void {
   let page: PageChange | null = null;
@@ -36,16 +39,30 @@ export function holdWhileInUse(take: (message: StateMessage) => void): (message:
 
 /** Reports a press of the pointer's main button or the space bar on an element, and its release once the click has been heard. */
 function watchPress(report: (pressed: boolean) => void): void {
-  const press = ({ target }: Event): void => {
-    if (target instanceof Element && target.closest(dragged) === null) report(true);
+  let pressedBy: number | 'space' | null = null;
+  let ending: ReturnType<typeof setTimeout> | undefined;
+  const press = ({ target }: Event, by: number | 'space'): void => {
+    if (!(target instanceof Element) || target.closest(keepsGoing) !== null) return;
+    clearTimeout(ending);
+    pressedBy = by;
+    report(true);
   };
-  // The click comes after the release.
-  const release = (): void => void setTimeout(() => report(false), 0);
-  document.addEventListener('pointerdown', (event) => (event.button === 0 ? press(event) : undefined), true);
-  document.addEventListener('keydown', (event) => (event.key === ' ' ? press(event) : undefined), true);
+  const release = (afterMs: number): void => {
+    if (pressedBy === null) return;
+    clearTimeout(ending);
+    ending = setTimeout(() => {
+      pressedBy = null;
+      report(false);
+    }, afterMs);
+  };
+  document.addEventListener('pointerdown', (event) => (event.button === 0 ? press(event, event.pointerId) : undefined), true);
+  document.addEventListener('keydown', (event) => (event.key === ' ' ? press(event, 'space') : undefined), true);
+  for (const type of ['pointerup', 'pointercancel'] as const)
+    document.addEventListener(type, ({ pointerId }) => (pressedBy === pointerId ? release(untilClickMs) : undefined), true);
+  document.addEventListener('keyup', ({ key }) => (key === ' ' && pressedBy === 'space' ? release(0) : undefined), true);
   // After a context menu the release may not come.
-  for (const type of ['pointerup', 'pointercancel', 'contextmenu', 'keyup']) document.addEventListener(type, release, true);
-  window.addEventListener('blur', release);
+  for (const type of ['click', 'contextmenu']) document.addEventListener(type, () => release(0), true);
+  window.addEventListener('blur', () => release(0));
 }
 
 /** Two changes of the page as one. */

@@ -30,7 +30,7 @@ export function ownPlans(problem: SearchProblem, details: Describer, signal?: Ca
     const plan = makePlan(request, { signal, isCompared: open.schedule !== request.schedule });
     const chosen = chosenCandidate(plan);
     const isLeftOut = ({ schedule }: Candidate): boolean => cannotSplit(problem, schedule, request.training);
-    // Where no runtime runs what the plan chose either, it competes with all that the plan chose it from.
+    // If no runtime runs the chosen schedule, the search compares it with all that the plan compared.
     const others = bestPerSchedule(open, plan.candidates).filter(
       (candidate) => candidate.id !== chosen.id && (isLeftOut(chosen) || !isLeftOut(candidate)),
     );

@@ -21,11 +21,12 @@ function needed({ perSchedule, request }: SearchResult): Sentence[] {
  * A line for each reason for which schedules that nobody asked for were not tried: `ZB-H1, ZB-H2: not tried, since no runtime that runs
  * such a schedule has overlapGradReduce as well; name it in schedules to try it`.
  */
-function notTried({ request, fixed }: SearchResult): Sentence[] {
+function notTried({ request, fixed, perSchedule }: SearchResult): Sentence[] {
   if (request.runs !== undefined || fixed.includes('schedule')) return [];
   const training: typeof request.training = fixed.includes('recompute') ? request.training : { ...request.training, recompute: 'none' };
   const bySettings = new Map<string, { readonly settings: readonly SplitSetting[]; readonly names: ScheduleName[] }>();
-  for (const name of comparedSchedules) {
+  const tried = new Set(perSchedule.map(({ point }) => point.schedule));
+  for (const name of comparedSchedules.filter((each) => !tried.has(each))) {
     const settings = settingsAgainst(scheduleKind(name), { model: request.model, training });
     const same = bySettings.get(settings.join());
     if (same !== undefined) same.names.push(name);

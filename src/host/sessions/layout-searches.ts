@@ -35,6 +35,34 @@ interface SearchCode {
   readonly questionIfAny: typeof questionIfAny;
 }
 
+/** Loads the code once; what was cancelled meanwhile does not search. */
+function searchCode() {
+  let loaded: SearchCode | null = null;
+  let isLoading = false;
+  const awaited = new Set<string>();
+  const load = async (): Promise<SearchCode> => (loaded ??= await import('./layout-search'));
+  return {
+    loaded: () => loaded,
+    /** For the first search of a file. @throws CancelledError. */
+    loadFor: async (file: string): Promise<SearchCode> => {
+      awaited.add(file);
+      const code = await load();
+      if (!awaited.delete(file)) throw new CancelledError();
+      return code;
+    },
+    /** For searches in the background. */
+    loadThen: (start: () => void, onError: (error: unknown) => void): void => {
+      if (isLoading) return;
+      isLoading = true;
+      load().then(start).catch(onError);
+    },
+    isAwaited: (file: string) => awaited.has(file),
+    dropFiles: (isDropped: (file: string) => boolean): void => {
+      for (const file of [...awaited]) if (isDropped(file)) awaited.delete(file);
+    },
+  };
+}
+
 /**
  * Keeps the searches of all sessions. In the background one runs at a time, for launchers' files, after their plan; it stops for planning
  * and for searches that a person starts, and starts over after them.
@@ -43,8 +71,8 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
   const searches = new Map<string, ConfigSearch>();
   const listeners = new Set<(file: string) => void>();
   let lastId = 0;
-  let code: SearchCode | null = null;
-  const loadCode = async (): Promise<SearchCode> => (code ??= await import('./layout-search'));
+  let isDisposed = false;
+  const code = searchCode();
 
   const ensureSearch = (file: string, { openSearch }: SearchCode): ConfigSearch => {
     const known = searches.get(file);
@@ -72,21 +100,22 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
   };
   /** Runs background searches one at a time, while nothing plans and no person searches. */
   const startNextSearch = (): void => {
+    if (isDisposed) return;
     const all = sessions.all();
     const running = [...searches.values()].flatMap(({ job }) => job() ?? []);
     const isBusy = all.some(({ progress }) => progress !== null) || running.some(({ background }) => !background);
     if (isBusy) for (const { background, abort } of running) if (background) abort.abort();
     if (isBusy || running.length > 0) return;
-    if (code === null) {
-      if (all.some(isAutomatic)) void loadCode().then(startNextSearch, host.reportBug);
+    const loaded = code.loaded();
+    if (loaded === null) {
+      if (all.some(isAutomatic)) code.loadThen(startNextSearch, host.reportBug);
       return;
     }
-    const loaded = code;
     const next = all.find((state) => isWanted(state, loaded));
     if (next !== undefined) void ensureSearch(next.file, loaded).run(true).then(startNextSearch, startNextSearch);
   };
   const searchAsked = async (file: string): Promise<SearchResult> => {
-    const work = ensureSearch(file, code ?? (await loadCode())).run(false);
+    const work = ensureSearch(file, code.loaded() ?? (await code.loadFor(file))).run(false);
     startNextSearch();
     try {
       return await work;
@@ -101,6 +130,7 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
       search.job()?.abort.abort();
       searches.delete(file);
     }
+    code.dropFiles((file) => sessions.get(file) === undefined);
     searches.get(state.file)?.age(state);
     startNextSearch();
   });
@@ -116,15 +146,20 @@ export function createLayoutSearches(sessions: PlanSessions, host: LayoutSearchH
       if (answer === null) throw new CancelledError();
       return answer;
     },
-    isAsked: (file) => searches.get(file)?.job()?.background === false,
-    cancel: (file) => searches.get(file)?.job()?.abort.abort(),
-    open: async (file, point) => ensureSearch(file, code ?? (await loadCode())).open(point),
+    isAsked: (file) => code.isAwaited(file) || searches.get(file)?.job()?.background === false,
+    cancel: (file) => {
+      code.dropFiles((awaited) => awaited === file);
+      searches.get(file)?.job()?.abort.abort();
+    },
+    open: async (file, point) => ensureSearch(file, code.loaded() ?? (await code.loadFor(file))).open(point),
     onDidChange: (listener) => {
       listeners.add(listener);
       return { dispose: () => listeners.delete(listener) };
     },
     dispose: () => {
+      isDisposed = true;
       subscription.dispose();
+      code.dropFiles(() => true);
       for (const { job } of searches.values()) job()?.abort.abort();
       searches.clear();
       listeners.clear();

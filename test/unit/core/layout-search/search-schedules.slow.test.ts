@@ -8,6 +8,9 @@ import { searchLayouts } from '../../../../src/core/layout-search/assemble';
 import { stageCuts } from '../../../../src/core/layout-search/cuts';
 import { toPlanRequest } from '../../../../src/core/layout-search/request-of';
 import { sameTime } from '../../../../src/core/layout-search/search-problem';
+import { runtimesNeeded } from '../../../../src/core/layout-search/runtimes-needed';
+import { cannotSplit } from '../../../../src/core/layout-search/space';
+import { say } from '../../../../src/core/sentence';
 import { searchKeys, type SearchKey } from '../../../../src/core/domain/layout-choices';
 import { namedSchedules, type ScheduleName } from '../../../../src/core/domain/schedule-names';
 import { gpt, request } from '../../../golden/requests';
@@ -91,5 +94,27 @@ describe('cuts of a V', () => {
     assert.deepEqual(stageCuts(15, 4, 2, placement), [[3, 4, 4, 4]]);
     assert.deepEqual(stageCuts(14, 4, 2, placement), [[2, 4, 4, 4]]);
     assert.deepEqual(stageCuts(13, 4, 2, placement), []);
+  });
+});
+
+describe('a search whose plan chose a schedule that no runtime runs with these settings', () => {
+  it('compares it with all that the plan did, and lists none of them as not tried', () => {
+    const wanted = request('A100-80GB', gpt(8, 512, 8, 0), {
+      training: { globalBatch: 1, sequenceLength: 512, recompute: 'full', overlapParamGather: true, offloadOptimizer: true },
+      layout: { tensor: 1, pipeline: 4, data: 1, context: 2, virtualStages: 2 },
+    });
+    const plan = makePlan(wanted);
+    const fixed = allBut('data', 'schedule');
+    const isLeftOut = (schedule: ScheduleName): boolean => cannotSplit({ request: wanted, fixed }, schedule, wanted.training);
+    assert.ok(isLeftOut(chosenCandidate(plan).schedule));
+    const result = searchLayouts({ request: wanted, fixed, withoutPlanned: true });
+    const fastest = Math.min(...plan.candidates.filter(({ fits }) => fits).map(({ iterationMs }) => iterationMs));
+    assert.ok(result.lowerBoundMs <= fastest * (1 + 1e-9), `${result.lowerBoundMs} ms, the plan has ${fastest}`);
+    const listed = runtimesNeeded(result)
+      .map((line) => say(line))
+      .filter((line) => line.includes('not tried'))
+      .join();
+    for (const { point } of result.perSchedule)
+      assert.ok(!new RegExp(`\\b${point.schedule}[,:]`).test(listed), `${point.schedule}: ${listed}`);
   });
 });
