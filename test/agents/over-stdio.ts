@@ -29,13 +29,16 @@ export function openServer() {
   const line = openCommandLine();
   const clients: Client[] = [];
   const home = path.join(path.dirname(line.folder), 'shipped');
-  const bundle = async (): Promise<string> => {
+  const ship = async (): Promise<string> => {
     const file = await line.bundle();
     cpSync(path.dirname(file), home, { recursive: true });
     for (const wasm of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm'])
       copyFileSync(resolve(wasm), path.join(home, path.basename(wasm)));
     return path.join(home, path.basename(file));
   };
+  let shipped: Promise<string> | undefined;
+  // once: servers that run load further parts from there
+  const bundle = (): Promise<string> => (shipped ??= ship());
   return {
     bundle,
     folder: line.folder,

@@ -97,6 +97,8 @@ const harness = `
     do await frame(); while (fetching() || waiting.size > 0);
   };
   ${workbenchKeys(root)}
+  let wheels = 0;
+  window.addEventListener('wheel', () => { wheels += 1; }, { capture: true, passive: true });
   document.addEventListener('securitypolicyviolation', (event) =>
     complaints.push('CSP ' + event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber));
   window.addEventListener('error', (event) => complaints.push('error ' + event.message));
@@ -112,6 +114,7 @@ const harness = `
   window.harness = {
     messages, complaints, ready, settled, drawn,
     state: () => state,
+    wheels: () => wheels,
     send: ({ json, base64 }) => {
       const text = atob(base64);
       const bytes = new Uint8Array(text.length);

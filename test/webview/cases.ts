@@ -37,8 +37,8 @@ export function withClipboard<T>(use: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Turns the wheel where the pointer is until what is shown has changed, and returns that. Chromium hands a turn on when it gets to it, and
- * may lose one on a busy machine: then a person turns again.
+ * Turns the wheel where the pointer is, waits until what is shown has changed, and returns that. Chromium hands a turn on when it gets to
+ * it, and may lose one on a busy machine: only where no turn has reached the page, it is turned again.
  */
 export async function turnWheel<T>(
   page: Page,
@@ -46,8 +46,9 @@ export async function turnWheel<T>(
   modifier: 'Control' | 'Shift' | 'Alt' | null,
   shown: () => Promise<T>,
 ): Promise<T> {
-  const before = JSON.stringify(await shown());
-  for (let turns = 0; turns < 3; turns += 1) {
+  const arrived = (): Promise<number> => page.evaluate<number>('harness.wheels()');
+  const [before, earlier] = [JSON.stringify(await shown()), await arrived()];
+  for (let turns = 0; turns < 3 && (await arrived()) === earlier; turns += 1) {
     if (modifier !== null) await page.keyboard.down(modifier);
     await page.mouse.wheel(0, deltaY);
     if (modifier !== null) await page.keyboard.up(modifier);
@@ -57,7 +58,8 @@ export async function turnWheel<T>(
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
-  throw new Error(`${modifier ?? 'no key'} and three turns of the wheel by ${deltaY} changed nothing`);
+  const turns = (await arrived()) - earlier;
+  throw new Error(`${modifier ?? 'no key'} and the wheel by ${deltaY}, which reached the page ${turns} times, changed nothing`);
 }
 
 /** How many colours the canvas at `selector` holds: one or two are an empty one. */
