@@ -55,14 +55,26 @@ function watchPress(report: (pressed: boolean) => void): void {
       report(false);
     }, afterMs);
   };
-  document.addEventListener('pointerdown', (event) => (event.button === 0 ? press(event, event.pointerId) : undefined), true);
-  document.addEventListener('keydown', (event) => (event.key === ' ' ? press(event, 'space') : undefined), true);
+  const on = <Name extends keyof DocumentEventMap>(type: Name, listener: (event: DocumentEventMap[Name]) => void): void =>
+    document.addEventListener(type, listener, true);
+  on('pointerdown', (event) => {
+    if (event.button === 0) press(event, event.pointerId);
+  });
+  on('keydown', (event) => {
+    if (event.key === ' ') press(event, 'space');
+  });
   for (const type of ['pointerup', 'pointercancel'] as const)
-    document.addEventListener(type, ({ pointerId }) => (pressedBy === pointerId ? release(untilClickMs) : undefined), true);
-  document.addEventListener('keyup', ({ key }) => (key === ' ' && pressedBy === 'space' ? release(0) : undefined), true);
+    on(type, ({ pointerId }) => {
+      if (pressedBy === pointerId) release(untilClickMs);
+    });
+  on('keyup', ({ key }) => {
+    if (key === ' ' && pressedBy === 'space') release(0);
+  });
+  const end = (): void => release(0);
+  on('click', end);
   // After a context menu the release may not come.
-  for (const type of ['click', 'contextmenu']) document.addEventListener(type, () => release(0), true);
-  window.addEventListener('blur', () => release(0));
+  on('contextmenu', end);
+  window.addEventListener('blur', end);
 }
 
 /** Two changes of the page as one. */
