@@ -34,17 +34,17 @@ export function notices(state: PageState, host: Host): HTMLElement[] {
   return [error === null ? null : errorNotice(error, host), start, trusted ? null : restrictedNotice()].filter((notice) => notice !== null);
 }
 
-/** That the launcher refuses the files as written, with how many errors; null where it does not. */
-export function refusedText({ findings }: Pick<PageState, 'findings'>): string | null {
+/** That a launcher refuses the config as written. Not shown for an opened layout, which is not in the files. */
+function startNotice({ plan, layout, findings }: PageState): HTMLElement | null {
   const errors = startErrors(findings).length;
-  return errors === 0 ? null : `${t('Does not start as written: {0}', plural(errors, t('error'), t('errors')))}.`;
-}
-
-/** The same under an older plan, on which the verdict is. Not shown for an opened layout, which is not in the files. */
-function startNotice(state: PageState): HTMLElement | null {
-  const refused = refusedText(state);
-  if (state.plan === null || state.staleEdits === 0 || (state.layout?.opened ?? null) !== null || refused === null) return null;
-  return h('div', { class: 'notice notice-quiet notice-start' }, icon('error'), h('p', { class: 'notice-text' }, refused));
+  if (plan === null || (layout?.opened ?? null) !== null || errors === 0) return null;
+  const what = t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
+  return h(
+    'div',
+    { class: 'notice notice-quiet notice-start' },
+    icon('error'),
+    h('p', { class: 'notice-text' }, `${what}. ${t('These times apply once it does.')}`),
+  );
 }
 
 /** The text of an error, with the buttons that help. */

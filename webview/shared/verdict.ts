@@ -14,7 +14,6 @@ import type { Host } from '../base/host';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 import { menuButton } from './menu';
-import { refusedText } from './notices';
 import { openedLayout } from './opened-layout';
 import { whenChanged } from './when-changed';
 
@@ -109,14 +108,8 @@ function helpMenu([first, ...others]: readonly Help[]): HTMLElement[] {
 /** The verdict on a candidate of a plan. */
 export function planVerdict(plan: Plan, candidate: Candidate, state: PageState, host: Host): VerdictText {
   const { fits } = memoryVerdict(candidate.memory);
-  const isOfFile = openedLayout(state) === null;
-  const refused = isOfFile && state.staleEdits === 0 ? refusedText(state) : null;
-  const sentences = verdictSentences(plan, candidate);
-  return {
-    sentences: refused === null ? sentences : [refused, ...sentences],
-    isOver: !fits || refused !== null,
-    helps: !fits && candidate.id === plan.chosen && isOfFile ? fitActions(state, host) : [],
-  };
+  const isHelped = !fits && candidate.id === plan.chosen && openedLayout(state) === null;
+  return { sentences: verdictSentences(plan, candidate), isOver: !fits, helps: isHelped ? fitActions(state, host) : [] };
 }
 
 /** A number keeps its unit on the same line. */
