@@ -86,11 +86,7 @@ const asCommonJs = {
         await put(file, production ? code : `${code}//# sourceMappingURL=${path.basename(file)}.map\n`);
         if (!production) await put(`${file}.map`, map);
       }
-      for (const { path: file } of merged) {
-        const name = path.basename(file);
-        if (name === start) await putTable(file, merged, { before: 'const parts = ', after: loaderFor(start) });
-        else if (neededLater.has(name)) await put(file, `module.exports = require('./${start}').part('./${name}');\n`);
-      }
+      await putStart(merged, start, neededLater);
       const notices = outputFiles.filter(({ path: file }) => !/\.(?:js|map)$/.test(file));
       for (const { path: file, text } of notices) await put(file, text);
     });
@@ -107,23 +103,41 @@ function partsOfStart(outputs) {
   return { name: path.basename(file), parts, neededLater };
 }
 
-/** Loads modules of the table `parts`, each once, as `require` loads files. */
-function loaderFor(entry) {
-  return `;
-const loaded = new Map();
-function part(name) {
-  if (!Object.hasOwn(parts, name)) return require(name);
-  const known = loaded.get(name);
-  if (known !== undefined) return known.exports;
-  const module = { exports: {} };
-  loaded.set(name, module);
-  parts[name](module.exports, part, module, __dirname);
-  return module.exports;
+/**
+ * Writes the parts of the start as one module, whose scope they share: as functions of a table they would be parsed twice. Each part that is
+ * needed later keeps a file of its name, which exports what the part does.
+ */
+async function putStart(parts, start, neededLater) {
+  const [folder, texts] = [path.dirname(parts[0].path), new Map(parts.map(({ path: file, text }) => [`./${path.basename(file)}`, text]))];
+  const later = [...texts.keys()].filter((name) => name !== `./${start}` && neededLater.has(path.basename(name)));
+  const exported = later.map((name, index) => `export * as part${index} from '${name}';`);
+  const { outputFiles } = await esbuild.build({
+    ...node,
+    legalComments: 'none',
+    supported: { 'dynamic-import': false },
+    sourcemap: production ? false : 'linked',
+    write: false,
+    outdir: folder,
+    entryPoints: { [path.basename(start, '.js')]: 'start' },
+    plugins: [scriptsOf(texts, `export * from './${start}';\n${exported.join('\n')}`)],
+  });
+  for (const { path: file, text } of outputFiles) await put(file, text);
+  for (const [index, name] of later.entries()) {
+    const value = `Object.defineProperty(require('./${start}').part${index}, '__esModule', { value: true })`;
+    await put(path.join(folder, name), `module.exports = ${value};\n`);
+  }
 }
-module.exports = part('./${entry}');
-module.exports.part = part;
-`;
-}
+
+/** Scripts by name, and the one that they are entered by. What is none of them is loaded as a file. */
+const scriptsOf = (texts, entry) => ({
+  name: 'scripts',
+  setup(build) {
+    build.onResolve({ filter: /.*/ }, ({ path: name, kind }) =>
+      kind === 'entry-point' || texts.has(name) ? { path: name, namespace: 'script' } : { path: name, external: true },
+    );
+    build.onLoad({ filter: /.*/, namespace: 'script' }, ({ path: name }) => ({ contents: texts.get(name) ?? entry, loader: 'js' }));
+  },
+});
 
 function toCommonJs(text, file) {
   return esbuild.transform(text, {
@@ -220,17 +234,17 @@ function partsLoaded(outputs, entries) {
   return new Set(loadedFiles(outputs, entries).map((file) => path.basename(file)));
 }
 
-/** A script with the modules by name, whose value they are where nothing is before and after them. */
-async function putTable(file, modules, { before, after } = { before: '(', after: ')\n' }) {
+/** A script whose value are the modules by name. */
+async function putTable(file, modules) {
   const sections = [];
-  let script = `${before}{\n`;
+  let script = '({\n';
   for (const { path: module, text } of modules) {
     const { code, map } = await toCommonJs(text, module);
     script += `${JSON.stringify(`./${path.basename(module)}`)}(exports, require, module, __dirname) {\n`;
     if (map !== '') sections.push({ offset: { line: script.split('\n').length - 1, column: 0 }, map: JSON.parse(map) });
     script += `${code}},\n`;
   }
-  await put(file, `${script}}${after}${production ? '' : `//# sourceMappingURL=${path.basename(file)}.map\n`}`);
+  await put(file, `${script}})\n${production ? '' : `//# sourceMappingURL=${path.basename(file)}.map\n`}`);
   if (!production) await put(`${file}.map`, JSON.stringify({ version: 3, sections }));
 }
 
