@@ -1,3 +1,4 @@
+import { memoized } from '../records';
 import { awayByRow } from '../schedules/activation-copies';
 import { host, operationKind, type Schedule } from '../schedules/schedule';
 import type { ChunkMemory, UnitMemory } from './chunk-memory';
@@ -10,7 +11,7 @@ import type { ChunkMemory, UnitMemory } from './chunk-memory';
 export function activationsOnHost(schedule: Schedule, chunks: readonly ChunkMemory[], stage: number): number {
   const bytes = (chunk: number, unit: number): number => unitOn(chunks, chunk, unit)?.activations ?? 0;
   const away = schedule.copies?.to[stage] === host ? awayByRow(schedule, stage, bytes) : new Map<number, number>();
-  if (away.size === 0 && chunks.every(({ alike }) => alike.every(({ offloaded }) => offloaded === undefined))) return 0;
+  if (away.size === 0 && !memoized(knownOffloads, chunks, () => chunks.some(offloads))) return 0;
   const { rowStart, kind, chunk, unit } = schedule;
   let [held, most] = [0, 0];
   for (let row = rowStart[stage] ?? 0; row < (rowStart[stage + 1] ?? 0); row++) {
@@ -22,6 +23,10 @@ export function activationsOnHost(schedule: Schedule, chunks: readonly ChunkMemo
   }
   return most;
 }
+
+const knownOffloads = new WeakMap<readonly ChunkMemory[], boolean>();
+
+const offloads = ({ alike }: ChunkMemory): boolean => alike.some(({ offloaded }) => offloaded !== undefined);
 
 function unitOn(chunks: readonly ChunkMemory[], chunk: number, unit: number): UnitMemory | undefined {
   const memory = chunks[chunk];

@@ -4,7 +4,7 @@ import { gpusUsed, sequenceTokens, type PlanRequest } from '../domain/request';
 import { isFsdp, resolveRankOrder } from '../domain/runtime';
 import type { ScheduleName } from '../domain/schedule-names';
 import { heldBytes, trainedParameters } from '../memory-model/held';
-import type { StageContents } from '../memory-model/layer-tensors';
+import { contentsKey, type StageContents } from '../memory-model/layer-tensors';
 import type { StageMemory } from '../memory-model/profile';
 import { staticBytes } from '../memory-model/static';
 import { subGroupElements } from '../memory-model/zero';
@@ -25,7 +25,11 @@ type RankMemory = Readonly<Record<HostPart | 'checkpoint' | 'nvme', number>>;
  */
 export function hostMemory(request: HostInputs, schedule: ScheduleName, stages: readonly Pick<StageMemory, 'hostBytes'>[]): HostMemory {
   const { stageContents } = scheduleChunks(request, scheduleOn(schedule, request.layout));
-  const ranks = stageContents.map((contents, stage) => rankMemory(request, contents, stages[stage]?.hostBytes ?? 0));
+  const known = memoized(knownOfRequest, request, () => ({ byContents: new Map<string, RankMemory>(), nodes: ranksOfStages(request) }));
+  const ranks = stageContents.map((contents, stage) => ({
+    ...memoized(known.byContents, contentsKey(contents), () => rankMemory(request, contents)),
+    activations: stages[stage]?.hostBytes ?? 0,
+  }));
   let fullest: HostMemory = {
     node: 0,
     parts: { optimizer: 0, activations: 0, dataLoader: 0 },
@@ -33,7 +37,7 @@ export function hostMemory(request: HostInputs, schedule: ScheduleName, stages: 
     checkpointBytes: 0,
     nvmeBytes: 0,
   };
-  for (const [node, counts] of ranksOfStages(request)) {
+  for (const [node, counts] of known.nodes) {
     const total = (part: keyof RankMemory): number => ranks.reduce((sum, rank, stage) => sum + (counts.get(stage) ?? 0) * rank[part], 0);
     const parts = { optimizer: total('optimizer'), activations: total('activations'), dataLoader: total('dataLoader') };
     const peakBytes = hostParts.reduce((sum, part) => sum + parts[part], 0);
@@ -71,12 +75,18 @@ export function ranksOfStages({ layout, training, cluster }: HostInputs): Map<nu
   return nodes;
 }
 
-function rankMemory(request: HostInputs, contents: StageContents, activations: number): RankMemory {
+/** What all schedules of a request share: the ranks of each node, and a rank of each kind of stage without its activations. */
+const knownOfRequest = new WeakMap<
+  HostInputs,
+  { readonly byContents: Map<string, RankMemory>; readonly nodes: ReturnType<typeof ranksOfStages> }
+>();
+
+function rankMemory(request: HostInputs, contents: StageContents): RankMemory {
   const { training } = request;
   const { resident, nvmeBytes } = offloadedOptimizer(request, contents);
   return {
     optimizer: resident,
-    activations,
+    activations: 0,
     dataLoader: loaderBatches * loaderBytes * training.microBatch * sequenceTokens(training),
     checkpoint: savedShare(request, contents),
     nvme: nvmeBytes,

@@ -8,7 +8,7 @@ import { cachedBySlice, cachedByTokens } from '../time-model/layer-time';
 import type { CostInputs } from '../time-model/rates';
 
 /** Time to send this many tokens of each of `batch` sequences, ms. */
-type SendMs = (batch: number, tokens: number) => number;
+export type SendMs = (batch: number, tokens: number) => number;
 
 /** What sends between the stages of a pipeline take: all schedules of a comparison send as its runtime does. */
 export interface Sends {
@@ -45,13 +45,15 @@ export function pipelineSends(stages: readonly SendingStage[], nodeKinds: readon
   const isOneKind = nodeKinds.length < 2;
   const isPlain = isOneKind && first?.model.stacks === undefined;
   const known = new Map<string, SendMs>();
+  const byPlace = new Map<string, SendMs>();
   const isBlocking = runtimeProfile(first?.training ?? {}).sends === 'blocking';
   return {
     isBlocking,
     areTimed: !isBlocking && first?.training.timeSends === true,
     areAlike: isPlain && first !== undefined && areBoundariesAlike(first),
     holdChunks: !measured && stages.length > 1 && nodeKinds.every(({ training, cluster }) => paysForChunks(training, cluster.gpu)),
-    between: (from, to) => memoized(known, `${from} ${to}`, () => (measured ? () => 0 : sendBetween(stages, from, to, isOneKind))),
+    between: (from, to) =>
+      memoized(known, `${from} ${to}`, () => (measured ? () => 0 : sendBetween(stages, from, to, isOneKind ? byPlace : null))),
     beyondEnd: (stage, step) => (isPlain ? stage + step : stages[stage - step] === undefined ? stage : stage - step),
   };
 }
@@ -62,12 +64,15 @@ function areBoundariesAlike(inputs: CostInputs): boolean {
   return !someStagesJoined(layout, cluster, order) || stagesJoined(layout, cluster, order, 0, layout.pipeline - 1);
 }
 
-/** @param isOneKind whether all stages are on nodes of one kind. */
-function sendBetween(stages: readonly SendingStage[], from: number, to: number, isOneKind: boolean): SendMs {
+/** @param byPlace known sends by where their boundary is, if all stages are on nodes of one kind; else null. */
+function sendBetween(stages: readonly SendingStage[], from: number, to: number, byPlace: Map<string, SendMs> | null): SendMs {
   const [sender, receiver] = [stages[from]?.inputs, stages[to]?.inputs];
   if (sender === undefined) return () => 0;
-  const place = isOneKind ? boundaryBetween(sender, from, to) : receiver === undefined ? {} : { to: receiver };
-  if (sender.model.stacks === undefined) return cachedByTokens((tokens) => boundaryMs(sender, 1, tokens, place));
+  const place = byPlace !== null ? boundaryBetween(sender, from, to) : receiver === undefined ? {} : { to: receiver };
+  if (sender.model.stacks === undefined) {
+    const send = (): SendMs => cachedByTokens((tokens) => boundaryMs(sender, 1, tokens, place));
+    return byPlace === null ? send() : memoized(byPlace, JSON.stringify(place), send);
+  }
   const inDecoder = stages[Math.min(from, to)]?.contents.groups?.at(-1)?.kind.stack === 'decoder';
   return cachedBySlice((batch, tokens) => boundaryMs(sender, batch, inDecoder ? withEncoderOutput(sender, tokens) : tokens, place));
 }

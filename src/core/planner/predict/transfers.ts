@@ -1,6 +1,7 @@
 import type { Schedule, WorkUnit } from '../../schedules/schedule';
 import type { Transfers } from '../../schedules/simulate/transfers';
 import type { SliceCost, SliceTime } from '../../domain/slice-cost';
+import type { SendMs } from '../../partition/sends';
 import { memoized } from '../../records';
 import type { Pipeline } from './pipeline';
 
@@ -41,14 +42,19 @@ export function scheduleTransfers(
     );
   const column = (step: 1 | -1): Float64Array => {
     const ms = new Float64Array(stageOfChunk.length * units.length);
+    const alike = new Map<SendMs, Map<SliceCost | undefined, Float64Array>>();
     stageOfChunk.forEach((stage, chunk) => {
       const sendMs = sends.between(stage, stageOfChunk[chunk + step] ?? sends.beyondEnd(stage, step));
       const held = sends.isBlocking ? stages[stage]?.cost : undefined;
-      const waits = held === undefined ? null : issueWaits(held);
-      units.forEach(({ batch, tokens }, index) => {
-        const sent = sendMs(batch, tokens);
-        ms[chunk * units.length + index] = waits === null ? sent : holdMs(sent, { issueWaitMs: waits[index] ?? 0 });
+      const ofSend = memoized(alike, sendMs, () => new Map<SliceCost | undefined, Float64Array>());
+      const row = memoized(ofSend, held, () => {
+        const waits = held === undefined ? null : issueWaits(held);
+        return Float64Array.from(units, ({ batch, tokens }, index) => {
+          const sent = sendMs(batch, tokens);
+          return waits === null ? sent : holdMs(sent, { issueWaitMs: waits[index] ?? 0 });
+        });
       });
+      ms.set(row, chunk * units.length);
     });
     return ms;
   };
