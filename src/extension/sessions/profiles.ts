@@ -59,13 +59,21 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
   function found(config: string): Promise<readonly NamedProfile[]> {
     let reading = read.get(config);
     if (reading === undefined) {
-      reading = readAll(config, log).then((profiles) => {
-        // An older, slower reading must not undo a newer one.
-        if (read.get(config) !== reading) return profiles;
-        known.set(config, profiles);
-        changed.fire(config);
-        return profiles;
-      });
+      // Plans go on without profiles that could not be read, and the next one tries again.
+      const failed = (error: unknown): readonly NamedProfile[] => {
+        if (read.get(config) === reading) read.delete(config);
+        log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+        return [];
+      };
+      reading = readAll(config, log)
+        .catch(failed)
+        .then((profiles) => {
+          // An older, slower reading must not undo a newer one.
+          if (read.get(config) !== reading) return profiles;
+          known.set(config, profiles);
+          changed.fire(config);
+          return profiles;
+        });
       read.set(config, reading);
     }
     return reading;
