@@ -59,21 +59,13 @@ export function createProfiles(sessions: () => PlanSessions, childFile: string, 
   function found(config: string): Promise<readonly NamedProfile[]> {
     let reading = read.get(config);
     if (reading === undefined) {
-      // Plans go on without profiles that could not be read, and the next one tries again.
-      const failed = (error: unknown): readonly NamedProfile[] => {
-        if (read.get(config) === reading) read.delete(config);
-        log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
-        return [];
-      };
-      reading = readAll(config, log)
-        .catch(failed)
-        .then((profiles) => {
-          // An older, slower reading must not undo a newer one.
-          if (read.get(config) !== reading) return profiles;
-          known.set(config, profiles);
-          changed.fire(config);
-          return profiles;
-        });
+      reading = readOrNone(config, log, () => read.delete(config)).then((profiles) => {
+        // An older, slower reading must not undo a newer one.
+        if (read.get(config) !== reading) return profiles;
+        known.set(config, profiles);
+        changed.fire(config);
+        return profiles;
+      });
       read.set(config, reading);
     }
     return reading;
@@ -173,6 +165,17 @@ function profileFolder(config: string): string {
       sentence`open the folder itself, or profile on a terminal`,
     );
   return profilesFolder(uri.fsPath, vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath);
+}
+
+/** All profiles; none where they could not be read: plans go on without, and after `forget` the next one tries again. */
+async function readOrNone(config: string, log: vscode.LogOutputChannel, forget: () => void): Promise<readonly NamedProfile[]> {
+  try {
+    return await readAll(config, log);
+  } catch (error) {
+    forget();
+    log.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return [];
+  }
 }
 
 async function readAll(config: string, log: vscode.LogOutputChannel): Promise<readonly NamedProfile[]> {
