@@ -32,6 +32,8 @@ export interface GpuSpec {
    * absent where nobody measured one.
    */
   readonly attentionEfficiency?: Readonly<Partial<Record<FusedAttentionKernel, number>>>;
+  /** The same of kernels that no measured run uses: by benchmarks of kernels, compared with one of `attentionEfficiency`. */
+  readonly attentionByBenchmark?: Readonly<Partial<Record<FusedAttentionKernel, number>>>;
   /** Where `gemmEfficiency` comes from: fitted to measurements of this GPU, or carried over from another. Decides the error bar. */
   readonly gemmEfficiencyKnown: boolean;
   /** A lower limit that is set on this GPU, watts; absent: none. */

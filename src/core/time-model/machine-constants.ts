@@ -29,10 +29,14 @@ export const machineConstants: readonly MachineConstant[] = [
     spread: 1.5,
     valueOf: ({ cluster }) => maximum(Object.values(cluster.gpu.attentionEfficiency ?? {})) || null,
     faster: (machine, factor) => {
-      const { attentionEfficiency } = machine.cluster.gpu;
+      const { attentionEfficiency, attentionByBenchmark } = machine.cluster.gpu;
       if (attentionEfficiency === undefined) return machine;
-      const scaled = Object.entries(attentionEfficiency).map(([kernel, fraction]) => [kernel, scaledFraction(fraction, factor)]);
-      return withGpu(machine, { attentionEfficiency: Object.fromEntries(scaled) as typeof attentionEfficiency });
+      const scaled = (rates: NonNullable<typeof attentionEfficiency>): typeof rates =>
+        Object.fromEntries(Object.entries(rates).map(([kernel, fraction]) => [kernel, scaledFraction(fraction, factor)]));
+      return withGpu(machine, {
+        attentionEfficiency: scaled(attentionEfficiency),
+        ...(attentionByBenchmark === undefined ? {} : { attentionByBenchmark: scaled(attentionByBenchmark) }),
+      });
     },
   },
   {

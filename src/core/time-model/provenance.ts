@@ -99,6 +99,12 @@ interface Unmeasured {
 /** What is known of the program that a run is of. */
 type Program = Pick<NonNullable<PlanRequest['capabilities']>, 'name' | 'ownTraining'>;
 
+/**
+ * How far attention may be off, as a fraction of its time, whose kernel is known by benchmarks only: between its whole benchmark and the
+ * least that any kernel reaches of its own in runs, 0.57 (docs/model/time.md, Attention).
+ */
+const benchmarkSpread = 0.4;
+
 /** A smaller share of attention is left out: it widens no range, as the narrowest of measured runs has more to each side. */
 const leastAttended = 0.05;
 
@@ -112,11 +118,16 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: 
   const share = floorShare(inputs, batch, tokens);
   const kernel = assumedAttention(inputs.cluster, training);
   const attended = kernel === null ? 0 : attentionShare(inputs, batch, tokens);
+  const isBenchmarked = kernel !== null && gpu.attentionByBenchmark?.[kernel] !== undefined;
+  const name = kernel === null ? '' : fusedAttentionNames[kernel];
+  const part = `${Math.round(100 * attended)} % of a layer's time`;
   const others = [
     {
       holds: attended > leastAttended,
-      percent: Math.round(100 * attended),
-      reason: sentence`${kernel === null ? '' : fusedAttentionNames[kernel]} was not measured on ${gpu.name}: ${Math.round(100 * attended)} % of a layer's time`,
+      percent: Math.round(100 * attended * (isBenchmarked ? benchmarkSpread : 1)),
+      reason: isBenchmarked
+        ? sentence`${name} on ${gpu.name} is known by kernel benchmarks, not by runs: ${part}`
+        : sentence`${name} was not measured on ${gpu.name}: ${part}`,
     },
     { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: sentence`no GEMM efficiency was measured on ${gpu.name}` },
     { holds: nodes > 1 && links.nicGBps < 10, percent: 35, reason: sentence`nodes are linked by only ${links.nicGBps} GB/s` },

@@ -104,7 +104,7 @@ const unmeasuredAttention = 0.7;
 function attentionRate(cluster: Pick<NodeGroup, 'gpu'>, training: TrainingSpec): number {
   const { gpu } = cluster;
   const kernel = fusedAttentionKernel(cluster, training);
-  const measured = kernel === null ? undefined : gpu.attentionEfficiency?.[kernel];
+  const measured = kernel === null ? undefined : (gpu.attentionEfficiency?.[kernel] ?? gpu.attentionByBenchmark?.[kernel]);
   return gpu.peakTflops[training.precision] * 1e12 * (measured ?? unmeasuredAttention * gpu.gemmEfficiency);
 }
 

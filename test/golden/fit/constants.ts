@@ -49,7 +49,10 @@ export function atRate(request: PlanRequest, rate: Rate, factor: number): PlanRe
       ? { gemmEfficiency: factor * gpu.gemmEfficiency }
       : rate === 'narrow'
         ? { gemmFactors: scaled(gpu.gemmFactors, (name) => /^(?:fp8|nvfp4)/.test(name)) }
-        : { attentionEfficiency: scaled(gpu.attentionEfficiency, () => true) };
+        : {
+            attentionEfficiency: scaled(gpu.attentionEfficiency, () => true),
+            attentionByBenchmark: scaled(gpu.attentionByBenchmark, () => true),
+          };
   return { ...request, cluster: { ...request.cluster, gpu: { ...gpu, ...changed } } };
 }
 
@@ -61,6 +64,19 @@ const about = (of: Prior['of'], value: number, spread: number): Prior => ({ of, 
 /** A constant is `value`, or `value` times another, give or take `spread`. */
 const one = (key: string, value: number, spread: number): Prior => about({ [key]: 1 }, value, spread);
 const ratio = (key: string, to: string, value: number, spread: number): Prior => about({ [key]: 1, [to]: -1 }, value, spread);
+
+/**
+ * Kernels that no measured run uses, by what benchmarks of kernels give compared with one that runs use: causal sequences of 8,192 tokens,
+ * heads of 128, bf16, TFLOP/s of forward and backward together from those of each, backward with 2.5 times the FLOPs.
+ */
+const kernelRatios = {
+  // an A100 PCIe: cuDNN 9.27 145.6, FlashAttention 2 183.6 (NVIDIA/cudnn-frontend at 816ea457, benchmark/attention_training/results)
+  'A100.cudnn': { to: 'A100.flash2', ratio: 145.6 / 183.6, spread: 0.08 },
+  // forward causal, backward not causal, by the figures of arXiv 2407.08608: FlashAttention 3 602 and 559, cuDNN 529 and 518
+  'H100.flash3': { to: 'H100.cudnn', ratio: 571 / 521, spread: 0.1 },
+  // B200 351 and 1,001 (cudnn-frontend at cb560b92), GB200 357 and 1,299 (d48a60eb), GB300 373 and 1,213 (bb37575d): mean ratio
+  'Blackwell.flash2': { to: 'Blackwell.cudnn', ratio: Math.cbrt((351 / 1001) * (357 / 1299) * (373 / 1213)), spread: 0.12 },
+} as const;
 
 const racks = ['B200', 'B300', 'GB200', 'GB300'] as const;
 
@@ -82,6 +98,7 @@ export const priors: readonly Prior[] = [
   one('H100.flash2', 0.25, 0.4),
   ratio('H100.cudnn', 'H100.flash2', 1.72, 0.08),
   one('Blackwell.cudnn', 0.4, 0.3),
+  ...Object.entries(kernelRatios).map(([key, { to, ratio: value, spread }]) => ratio(key, to, value, spread)),
   ratio('B200.gemmEfficiency', 'H100.gemmEfficiency', 1, 0.5),
   ratio('GB200.gemmEfficiency', 'B200.gemmEfficiency', 1, 0.4),
   ratio('B300.gemmEfficiency', 'B200.gemmEfficiency', 1, 0.1),

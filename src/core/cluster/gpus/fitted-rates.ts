@@ -28,6 +28,12 @@ export const fittedRates = {
       rows: 17,
       sources: ['TorchTitan', 'Seq1F1B', 'InternEvo'],
     },
+    cudnn: {
+      value: 0.387,
+      percent: 8,
+      rows: 0,
+      sources: [],
+    },
   },
   H100: {
     gemmEfficiency: {
@@ -71,6 +77,12 @@ export const fittedRates = {
       percent: 3,
       rows: 69,
       sources: ['Megatron-Bridge', 'NeMo', 'DGX Cloud'],
+    },
+    flash3: {
+      value: 0.359,
+      percent: 10,
+      rows: 0,
+      sources: [],
     },
   },
   B200: {
@@ -165,6 +177,12 @@ export const fittedRates = {
       percent: 3,
       rows: 88,
       sources: ['SimuMax', 'Megatron-Bridge', 'NeMo', 'DGX Cloud'],
+    },
+    flash2: {
+      value: 0.124,
+      percent: 12,
+      rows: 0,
+      sources: [],
     },
   },
 } as const;

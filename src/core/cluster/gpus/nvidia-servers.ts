@@ -28,6 +28,7 @@ const hopper = {
     torchtitan: fitted.H100.torchtitan.value,
   },
   attentionEfficiency: { flash2: fitted.H100.flash2.value, cudnn: fitted.H100.cudnn.value },
+  attentionByBenchmark: { flash3: fitted.H100.flash3.value },
 } as const;
 
 /** Figures of the A100. */
@@ -38,6 +39,7 @@ const a100 = {
   gemmEfficiency: fitted.A100.gemmEfficiency.value,
   gemmFactors: { deepspeed: fitted.A100.deepspeed.value },
   attentionEfficiency: { flash1: fitted.A100.flash1.value, flash2: fitted.A100.flash2.value },
+  attentionByBenchmark: { cudnn: fitted.A100.cudnn.value },
 } as const;
 
 /** Figures of the V100. */
@@ -56,6 +58,7 @@ const blackwell = {
   memoryTBps: 8.0,
   pcieGeneration: 5,
   attentionEfficiency: { cudnn: fitted.Blackwell.cudnn.value },
+  attentionByBenchmark: { flash2: fitted.Blackwell.flash2.value },
 } as const;
 
 type Fitted = Readonly<Record<'gemmEfficiency' | 'fp8' | 'fp8Tensorwise', { readonly value: number }>>;

@@ -45,15 +45,31 @@ describe('error bar of an analytic cost', () => {
   });
 
   it('widens by the share of attention whose kernel was not measured on the GPU', () => {
-    const of = (attentionKernel: 'flash2' | 'cudnn', tokens: number) => {
+    const of = (attentionKernel: 'flash1' | 'cudnn', tokens: number) => {
       const training = { attention: 'flash', attentionKernel, precision: 'bf16' } as const;
       return rooflineProvenance(request('B200', llama3('70b', 4), { training, layout: {} }), 1, tokens);
     };
     assert.doesNotMatch(toText(of('cudnn', 65_536).errorBecause), /not measured on B200/);
-    assert.match(toText(of('flash2', 65_536).errorBecause), /^FlashAttention 2 was not measured on B200: \d+ % of a layer's time; /);
-    assert.ok(of('flash2', 262_144).range[1] > of('flash2', 8192).range[1]);
+    assert.match(toText(of('flash1', 65_536).errorBecause), /^FlashAttention 1 was not measured on B200: \d+ % of a layer's time; /);
+    assert.ok(of('flash1', 262_144).range[1] > of('flash1', 8192).range[1]);
     for (const { low, high } of [...measuredKinds, ...Object.values(unseenKinds)])
       assert.ok(low < 0.95 && high > 1.05, 'a share below the least widens no range');
+  });
+
+  it('widens by 0.4 of that share where benchmarks of kernels give a rate: FlashAttention 2 on Blackwell, 3 on Hopper, cuDNN on A100', () => {
+    const cases = [
+      ['flash2', 'B200', 'FlashAttention 2'],
+      ['flash2', 'GB300', 'FlashAttention 2'],
+      ['flash3', 'H100-80GB', 'FlashAttention 3'],
+      ['cudnn', 'A100-80GB', 'cuDNN'],
+    ] as const;
+    for (const [attentionKernel, gpu, name] of cases) {
+      const training = { attention: 'flash', attentionKernel, precision: 'bf16' } as const;
+      const inputs = request(gpu, llama3('70b', 4), { training, layout: {} });
+      const { range, errorBecause } = rooflineProvenance(inputs, 1, 1_048_576);
+      assert.ok(range[1] > 1.36 && range[1] <= 1.4, `${gpu} ${range[1]}`);
+      assert.ok(toText(errorBecause).startsWith(`${name} on ${inputs.cluster.gpu.name} is known by kernel benchmarks, not by runs: 9`));
+    }
   });
 
   it('does not widen by attention where no kernel was measured on the GPU, unless the run names one', () => {
