@@ -48,7 +48,7 @@ export interface PlanOptions extends types.ConfigOptions {
   readonly schedules?: readonly string[];
   /** Tokens of the whole run, as `15T`. */
   readonly tokens?: string | number;
-  /** Of a GPU-hour. */
+  /** Of a GPU hour. */
   readonly price?: number;
   /** A step that was measured, as `9.2s`, or the path of a log. */
   readonly measured?: string;

@@ -18,7 +18,7 @@ export interface WhereAnswer {
     readonly layout: Layout;
     readonly schedule: string;
     readonly peakBytes: number;
-    /** Of a GPU-hour. */
+    /** Of a GPU hour. */
     readonly price: number | null;
     readonly gpuHoursPerBillion: number;
     readonly costPerBillion: number | null;

@@ -56,6 +56,30 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
+    name: 'states: what arrives during a double click is drawn after its second click, and both are heard',
+    options: side,
+    state: () => null,
+    steps: async ({ page, send, messages }) => {
+      const model = page.getByRole('button', { name: 'Qwen3 32B' });
+      const words = page.locator('.glance-words:visible');
+      await model.hover();
+      await page.mouse.down();
+      await send(show(stateOf('side', planOf({ unit: 64 }))));
+      // Of the first click the end, of the second the begin, in one task: so they come where a frame takes long.
+      const events = ["PointerEvent('pointerup'", "MouseEvent('click'", "PointerEvent('pointerdown'"].map(
+        (event) => `document.querySelector('[data-focus=known-qwen3-32b]').dispatchEvent(new ${event}, { bubbles: true, button: 0, pointerId: 1 }))`, // prettier-ignore
+      );
+      await page.evaluate(events.join('; '));
+      await page.evaluate('harness.drawn()');
+      assert.equal(await words.count(), 0, 'the second press holds the page, too');
+      await page.mouse.up();
+      await words.waitFor();
+      const started = (await messages()).filter(({ type }) => type === 'startModel');
+      assert.deepEqual(started, Array(2).fill({ type: 'startModel', model: 'qwen3-32b' }));
+      return undefined;
+    },
+  },
+  {
     name: 'states: while solving and after an error the last plan stays, and shows how old it is',
     options: side,
     state: () => stateOf('side', planOf({ unit: 64 })),

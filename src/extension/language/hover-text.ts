@@ -49,9 +49,15 @@ export function hoverAt(
   const derived = plan === null ? [] : (explanation.derived?.(plan, t) ?? []);
   const frozen = elastic === null ? [] : (explanation.elastic?.(elastic, t) ?? []);
   const served = key === 'model.maxPositions' && state.prefill?.run === run ? servedLines(state.prefill.answer, t) : [];
-  const lines = [`${path.join('.')}: ${valueText(located.value)}`, ...derived, ...frozen, ...served, ...scenarioLines(plan, t)];
-  return { range: property.range, title: explanation.meaning(t), lines };
+  const written = `${path.join('.')}: ${valueText(located.value)}`;
+  const lines = [...derived, ...frozen, ...served, ...scenarioLines(plan, t)];
+  // VS Code shows what a key means from the schema, in the same hover
+  if (hasSchema.test(file)) return { range: property.range, title: written, lines };
+  return { range: property.range, title: explanation.meaning(t), lines: [written, ...lines] };
 }
+
+/** Files for which package.json names the schema of terapipe.json. */
+const hasSchema = /(^|[/.])terapipe\.json$/;
 
 /** A whole section (`"training": {...}`, or `"model": "config.json"`): what it leaves out and what was taken instead. */
 function sectionHover(

@@ -172,8 +172,10 @@ export function refusalText({ findings }: Pick<SessionState, 'findings'>, t: Tra
 }
 
 /** While there is no plan: what is under way, or what stops it. */
-function planless({ error, progress }: SessionState, longest: number, t: Translate): LensText {
-  const title = progress !== null ? t('Planning…') : error === null ? t('Plan') : t('Plan: {0}', say(error.what, t));
+function planless({ error, progress, findings }: SessionState, longest: number, t: Translate): LensText {
+  // what a launcher refuses stops a run before what the planner cannot count
+  const stops = startErrors(findings)[0]?.message ?? error?.what;
+  const title = progress !== null ? t('Planning…') : stops === undefined ? t('Plan') : t('Plan: {0}', say(stops, t));
   return { title: cut(title, longest), runs: 'terapipe.plan', tooltip: t('Plan this model'), isOfFile: true };
 }
 

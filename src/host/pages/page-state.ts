@@ -12,7 +12,7 @@ import {
   type WithheldTimeline,
 } from '../../protocol/page';
 import type { PageError } from '../../protocol/page-error';
-import type { Finding } from '../../core/findings';
+import { mostSevereFirst, type Finding } from '../../core/findings';
 import { lineColumnAt } from '../../core/text';
 import { chosenCandidate, type Candidate, type CandidateId, type Plan } from '../../core/planner/plan';
 import type { SessionState } from '../sessions/session-state';
@@ -74,13 +74,23 @@ export function toPageError(
   return { code, message, remedy, place, placeText: place === null ? null : describePlace(place, texts, displayPath) };
 }
 
-/** All findings on the files of a session: those of a layout search come last. */
+/**
+ * All findings on the files of a session, errors first; those of one severity by where they are in the file, and those of a layout search
+ * last.
+ */
 function toPageFindings(
   { findings, texts }: SessionState,
   layoutFindings: readonly Finding[],
   displayPath: (file: string) => string,
 ): PageState['findings'] {
-  return [...findings, ...layoutFindings].map((finding) => ({ ...finding, placeText: describePlace(finding.place, texts, displayPath) }));
+  const files = [...new Set(findings.map(({ place }) => place.file))];
+  const inOrder = findings.toSorted(
+    ({ place: a }, { place: b }) => files.indexOf(a.file) - files.indexOf(b.file) || a.range.start - b.range.start,
+  );
+  return mostSevereFirst([...inOrder, ...layoutFindings]).map((finding) => ({
+    ...finding,
+    placeText: describePlace(finding.place, texts, displayPath),
+  }));
 }
 
 /** Without what pages do not draw: logs and profiles, which may be large, and what is in the spans. */

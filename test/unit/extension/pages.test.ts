@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'mocha';
 import { candidateIds } from '../../../src/core/planner/plan';
 import { ExpectedError } from '../../../src/core/errors';
+import type { Finding, Severity } from '../../../src/core/findings';
 import { searchLayouts } from '../../../src/core/layout-search/assemble';
 import { toSearchProblem } from '../../../src/core/layout-search/problem';
 import { sideParts } from '../../../src/host/pages/layout-page';
@@ -133,9 +134,37 @@ describe('page state', () => {
     assert.ok(session.findings.length > 0);
     assert.deepEqual(
       findings.map(({ code }) => code),
-      [...session.findings.map(({ code }) => code), 'layout-slower'],
+      ['unknown-key', 'layout-slower', 'vocab-padding'],
     );
-    assert.equal(findings.at(-1)?.placeText, 'terapipe.json:1:3');
+    assert.equal(findings[1]?.placeText, 'terapipe.json:1:3');
+  });
+
+  it('lists errors first, then warnings, then notes, each in the order of the files', async () => {
+    const { sessions, finish } = testHost({ 'terapipe.json': smallRun(), 'config.json': smallModel });
+    const planned = sessions.ensure(uri('terapipe.json'), 'terapipe');
+    await finish();
+    const session = await planned;
+    const found = (severity: Severity, start: number, file = 'terapipe.json'): Finding => ({
+      code: `${severity}-${file}-${start}`,
+      severity,
+      place: { file: uri(file), range: { start, end: start + 1 } },
+      message: sentence`found`,
+      remedy: sentence``,
+      fixes: [],
+    });
+    const findings = [found('information', 4), found('warning', 3), found('error', 9, 'config.json'), found('error', 8), found('error', 2)];
+    const state = toPageState({ ...session, findings }, { ...context, layoutFindings: [found('warning', 0)] });
+    assert.deepEqual(
+      state.findings.map(({ severity, placeText }) => `${severity} ${placeText}`),
+      [
+        'error terapipe.json:1:3',
+        'error terapipe.json:1:9',
+        'error config.json:1:10',
+        'warning terapipe.json:1:4',
+        'warning terapipe.json:1:1',
+        'information terapipe.json:1:5',
+      ],
+    );
   });
 
   it('gives the side view the answer of a search, but not the layout that the tab has open', async () => {

@@ -50,6 +50,17 @@ describe('lenses', () => {
     const [stopped = ''] = titles({ ...state, plan: null, error });
     assert.match(stopped, /^Plan: The sizes are wrong, .*…$/);
     assert.ok(stopped.length <= 80, stopped);
+    const place = { file: run, range: { start: 0, end: 1 } };
+    const refused = {
+      code: 'experts-not-divisible',
+      severity: 'error' as const,
+      place,
+      message: sentence`6 experts`,
+      remedy: sentence``,
+      fixes: [],
+    };
+    const warned = { ...refused, code: 'any', severity: 'warning' as const, message: sentence`a warning` };
+    assert.deepEqual(titles({ ...state, plan: null, error, findings: [warned, refused] }), ['Plan: 6 experts'], 'the launch stops first');
   });
 
   it('show what an edit changed of the scenario by its name, and why', async () => {
@@ -87,9 +98,10 @@ describe('hovers', () => {
   it('explain a value with numbers of the plan', async () => {
     const text = smallRun();
     const hover = hoverAt(await planned(text), run, text, text.indexOf('"pipeline"') + 2, english);
-    assert.match(hover?.title ?? '', /^Pipeline stages\..*bubble/);
     assert.ok(hover !== null);
-    assert.equal(hover.lines[0], 'layout.pipeline: 4');
+    // The schema has the meaning, which VS Code shows in the same hover.
+    assert.equal(hover.title, 'layout.pipeline: 4');
+    assert.doesNotMatch(hover.lines.join(' '), /Pipeline stages\./);
     assert.match(hover.lines.join(' '), /Bubble [\d.]+ % of/);
     assert.equal(hover.lines.at(-1), 'Planned for 4 x A100-40GB · 256 tokens · batch 4.');
     assert.equal(text.slice(hover.range.start, hover.range.end), '"pipeline":4');

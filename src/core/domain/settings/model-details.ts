@@ -15,7 +15,10 @@ export const routerScores = ['softmax', 'sigmoid', 'sqrtsoftplus'] as const;
  * norms of the inputs of attention and feed-forward.
  */
 export const modelDetails = {
-  activation: { read: text, meaning: sentence`Activation of the feed-forward block, by Transformers' name; costs no time or memory.` },
+  activation: {
+    read: text,
+    meaning: sentence`Activation of the feed-forward block, by Transformers' name; which one it is costs nothing.`,
+  },
   activationClamp: { read: amount, meaning: sentence`Limit that the inputs of the activation are clamped to.` },
   gluOffset: { read: amount, meaning: sentence`Added to the linear half of a gated activation.` },
   initStd: { read: amount, meaning: sentence`Standard deviation of the weights before training.` },
