@@ -118,7 +118,7 @@ export const comparedCases: readonly Case[] = [
       const { reported } = traceCompared();
       assert.ok(reported.kind === 'trace' && reported.firstLate !== null && reported.straggler === 3);
       await section(page).getByText('straggler', { exact: true }).waitFor();
-      assert.match((await section(page).locator('tr.marked').innerText()).replace(/\s+/g, ' '), /^3 ?straggler .* 1\.40×$/);
+      assert.match((await section(page).locator('tr.marked').innerText()).replace(/\s+/g, ' '), /^3 ?straggler .* 1\.40x$/);
       await section(page).getByRole('button', { name: 'Show where they diverge' }).click();
       const { pass, viewport, stage } = await settings(page);
       assert.deepEqual([pass?.side, pass?.chunk, stage], ['b', reported.firstLate.chunk, reported.firstLate.stage]);

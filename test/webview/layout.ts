@@ -152,7 +152,7 @@ export const layoutCases: readonly Case[] = [
       assert.equal(await figureOf(open, 'as launched'), formatDuration(launched!.iterationMs));
       const ratio = launched!.iterationMs / best.iterationMs;
       assert.ok(ratio > 1 + answer!.cost.errorPercent / 100, 'the fixture must not be a tie');
-      assert.equal(await figureOf(open, 'faster than launched'), `${Number(ratio.toPrecision(3))} ×`);
+      assert.equal(await figureOf(open, 'faster than launched'), `${Number(ratio.toPrecision(3))}x`);
       const text = await textOf(open);
       assert.ok(text.includes(formatDurationRange(best.iterationMs, answer!.cost.range)));
       assert.ok(text.toLowerCase().includes(toText(best.words).toLowerCase()));
@@ -174,7 +174,7 @@ export const layoutCases: readonly Case[] = [
       return { ...layout, launched: near, answer: { ...answer!, launched: null } };
     }),
     steps: async (open) => {
-      assert.equal(await figureOf(open, 'within error of the launched layout'), '1.01 ×');
+      assert.equal(await figureOf(open, 'within error of the launched layout'), '1.01x');
       return undefined;
     },
   },

@@ -187,7 +187,7 @@ async function checkCompare(page: Page, plan: PlanNumbers): Promise<void> {
     const cells = await rowsOf(row.locator('td.numeric'));
     assert.deepEqual(cells.slice(0, 3), [
       column.duration(own.iterationMs),
-      `${column.number(baseline.iterationMs / own.iterationMs)}×`,
+      `${column.number(baseline.iterationMs / own.iterationMs)}x`,
       column.percent(own.bubbleRate),
     ]);
     names.add((await textOf(row.locator('.compare-name button'))).toLowerCase());
@@ -220,7 +220,7 @@ async function checkLayouts(page: Page, { plan: best, search }: SearchNumbers, s
     const { speedup } = launched;
     if (Math.abs(speedup - 1) > 1e-6) {
       const name = figure('within error') !== undefined ? 'within error' : speedup > 1 ? 'faster than launched' : 'slower than launched';
-      assert.equal(figure(name), `${formatNumber(Math.max(speedup, 1 / speedup))} ×`);
+      assert.equal(figure(name), `${formatNumber(Math.max(speedup, 1 / speedup))}x`);
     }
   }
   const all = [best, ...search.paretoFront, ...search.perSchedule, ...search.runnersUp, ...(launched === null ? [] : [launched])];

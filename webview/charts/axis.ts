@@ -87,7 +87,7 @@ export function errorAxis(greatest: number): Axis {
 
 /** Ratios, from 0 to a little over the greatest. */
 export function ratioAxis(greatest: number): Axis {
-  return linearAxis(0, Math.max(1.25, greatest * 1.1), (ratio) => `${formatNumber(ratio)}×`);
+  return linearAxis(0, Math.max(1.25, greatest * 1.1), (ratio) => `${formatNumber(ratio)}x`);
 }
 
 function bounds(scale: Scale, least: number, greatest: number): { readonly min: number; readonly max: number } {

@@ -72,7 +72,7 @@ export function makeCompareRow(plan: Plan, candidate: Candidate, scale: Scale, w
       ),
     ),
     numeric('compare-step', column.duration(iterationMs)),
-    numeric('compare-speed-up', `${column.number(scale.baseline.iterationMs / iterationMs)}×`),
+    numeric('compare-speed-up', `${column.number(scale.baseline.iterationMs / iterationMs)}x`),
     numeric('compare-bubble', column.percent(bubbleRate)),
     numeric('compare-memory', used, h('span', { class: 'compare-capacity' }, ` / ${capacity}`), ` ${unit}`),
     fitCell(verdict),

@@ -224,7 +224,7 @@ function measuredStages({ stages, straggler }: Exclude<ReportedComparison, PlanC
         formatCount(row.stage),
         row.stage === straggler ? h('span', { class: 'tag compared-straggler' }, t('straggler')) : null,
       );
-      return [name, ...both(row.forward), ...both(row.backward), `${column.number(row.ratio)}×`];
+      return [name, ...both(row.forward), ...both(row.backward), `${column.number(row.ratio)}x`];
     },
   };
 }

@@ -22,7 +22,7 @@ export function elasticFigures({ plan, spans, study }: PageElastic): HTMLElement
     'dl',
     { class: 'figures' },
     figure(
-      { value: formatNumber(speedup), unit: '×' },
+      { value: `${formatNumber(speedup)}x`, unit: '' },
       t('speed-up'),
       least === most ? null : t('{0} to {1}', least ?? '', most ?? ''),
       `${t('Over no freezing: {0} instead of {1}', formatDuration(totalMs), formatDuration(without))}\n${from}`,
@@ -99,7 +99,7 @@ function mechanismRow({ id, speedup, totalMs }: ElasticVariant, beforeMs: number
     { title: variantMeaning(id) },
     h('th', { scope: 'row' }, variantName(id)),
     h('td', { class: 'mechanism-track' }, h('span', { class: 'mechanism-fill' }, bar)),
-    h('td', { class: 'numeric' }, `${formatNumber(speedup)}×`),
+    h('td', { class: 'numeric' }, `${formatNumber(speedup)}x`),
     h('td', { class: 'numeric mechanism-total' }, formatDuration(totalMs)),
   );
 }

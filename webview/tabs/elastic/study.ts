@@ -144,7 +144,7 @@ function alphaCurve({ study, plan }: PageElastic): Curve {
     y: speedup,
     isOver: false,
     lines: [
-      t('alpha {0}: {1}×, {2} in all', formatNumber(alpha), formatNumber(speedup), formatDuration(totalMs)),
+      t('alpha {0}: {1}x, {2} in all', formatNumber(alpha), formatNumber(speedup), formatDuration(totalMs)),
       ...(measuredAccuracy === null
         ? []
         : [
@@ -164,7 +164,7 @@ function lengthCurve({ study, plan }: PageElastic): Curve {
     y: speedup,
     isOver: !fits,
     lines: [
-      `${plural(pipelineLength, 'GPU')}: ${t('{0}×, {1} in all', formatNumber(speedup), formatDuration(totalMs))}`,
+      `${plural(pipelineLength, 'GPU')}: ${t('{0}x, {1} in all', formatNumber(speedup), formatDuration(totalMs))}`,
       t('{0} samples/s before any layer freezes', formatCount(samplesPerSecond)) + (fits ? '' : `, ${t('does not fit')}`),
     ],
   }));

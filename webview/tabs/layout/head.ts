@@ -68,5 +68,5 @@ function launchedFigures(answer: LayoutAnswer, best: PageLayout, launched: PageL
   const tie = launched.iterationMs <= tieMs(answer) && launched.fits;
   const name = tie ? t('within error of the launched layout') : isFaster ? t('faster than launched') : t('slower than launched');
   const apart = isFaster ? t('Step as launched over the best step') : t('Best step over the step as launched');
-  return [own, figure({ value: formatNumber(longer / shorter), unit: '×' }, name, null, apart, 'plain')];
+  return [own, figure({ value: `${formatNumber(longer / shorter)}x`, unit: '' }, name, null, apart, 'plain')];
 }

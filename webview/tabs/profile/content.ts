@@ -159,7 +159,7 @@ export function ratioContent(shown: Profile, other: Profile): ChartContent | nul
       label: directionWord(direction),
     })),
     dots,
-    guides: [{ across: 1, text: '1×' }],
+    guides: [{ across: 1, text: '1x' }],
     band: null,
   };
 }

@@ -110,7 +110,7 @@ export function profileDetails(profile: Profile): HTMLElement {
     [t('Experts'), shape.experts === null ? null : t('{0}, {1} active', shape.experts.count, shape.experts.active)],
     [t('Longest sequence'), formatCount(profile.sequenceLength)],
     [t('Largest batch'), formatCount(profile.largestBatch)],
-    [t('Two layers over one'), profile.twoLayerRatio === null ? null : `${formatNumber(profile.twoLayerRatio)}×`],
+    [t('Two layers over one'), profile.twoLayerRatio === null ? null : `${formatNumber(profile.twoLayerRatio)}x`],
     [t('Device memory'), device.memoryBytes === null ? null : formatBytes(device.memoryBytes)],
     [t('Driver'), device.driver],
     [t('TF32 for fp32'), profile.tf32 === null ? null : profile.tf32 ? t('on') : t('off')],

@@ -23,7 +23,7 @@ export function pointLines({ sample, direction, measuredMs, fittedMs, errorPerce
 /** The text of a tooltip on a ratio. */
 export function ratioLines(ratio: Ratio, direction: Direction): string[] {
   const what = direction === 'forward' ? t('Forward of {0}', formatTokens(ratio.tokens)) : t('Backward of {0}', formatTokens(ratio.tokens));
-  return [what, t('{0}× the time', formatNumber(ratio[direction]))];
+  return [what, t('{0}x the time', formatNumber(ratio[direction]))];
 }
 
 function unbroken(text: string): string {
@@ -90,7 +90,7 @@ export function ratioSentence(name: string, ratios: readonly Ratio[]): string {
   const span = (direction: Direction): string => {
     const values = ratios.map((ratio) => ratio[direction]);
     const [least, most] = [formatNumber(minimum(values)), formatNumber(maximum(values))];
-    return least === most ? `${least}×` : t('{0} to {1}×', least, most);
+    return least === most ? `${least}x` : t('{0} to {1}x', least, most);
   };
   return t('{0} takes {1} the time forward and {2} backward.', name, span('forward'), span('backward'));
 }

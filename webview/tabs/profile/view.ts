@@ -118,7 +118,7 @@ function ratiosTable(ratios: readonly Ratio[]): HTMLElement | null {
       'tbody',
       {},
       ...ratios.map(({ tokens, forward, backward }) =>
-        h('tr', {}, cell(formatCount(tokens)), cell(`${formatNumber(forward)}×`), cell(`${formatNumber(backward)}×`)),
+        h('tr', {}, cell(formatCount(tokens)), cell(`${formatNumber(forward)}x`), cell(`${formatNumber(backward)}x`)),
       ),
     ),
   );

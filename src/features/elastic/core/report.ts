@@ -62,8 +62,8 @@ function numbersSection({ speedup, totalMs, variants, epochs, request }: Elastic
   return numberBoxes('Speed-up, time and memory', [
     {
       name: 'Speed-up',
-      value: formatNumber(speedup),
-      unit: '×',
+      value: `${formatNumber(speedup)}x`,
+      unit: '',
       note: `over no freezing: ${formatDuration(totalMs)} instead of ${formatDuration(without)}`,
     },
     { name: 'Time', value: time.value, unit: time.unit, note: `for ${plural(epochs.length, 'epoch')}, changes of pipelines included` },
@@ -106,7 +106,7 @@ function pipelinesText({ replicas, pipelineLength }: ElasticEpoch): string {
 function variantsSection({ variants }: ElasticPlan): string {
   const rows = variants.map(({ id, totalMs, speedup }) =>
     row(
-      [text(capitalised(say(variantNames[id]))), text(formatDuration(totalMs)), text(`${formatNumber(speedup)} ×`)],
+      [text(capitalised(say(variantNames[id]))), text(formatDuration(totalMs)), text(`${formatNumber(speedup)}x`)],
       id === 'all' ? 'chosen' : '',
     ),
   );

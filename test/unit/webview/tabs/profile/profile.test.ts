@@ -118,7 +118,7 @@ describe('comparison of profiles', () => {
       [32, 64, 128, 256, 512],
     );
     for (const { forward, backward } of ratios) assert.ok(Math.abs(forward - 2) < 1e-9 && Math.abs(backward - 2) < 1e-9);
-    assert.equal(ratioSentence('A100', ratios), 'A100 takes 2× the time forward and 2× backward.');
+    assert.equal(ratioSentence('A100', ratios), 'A100 takes 2x the time forward and 2x backward.');
     assert.equal(ratioContent(fast!, slow!)?.dots.length, 10);
   });
 
