@@ -8,7 +8,7 @@ import { createEvaluator, type Evaluator, type Predicted } from '../../src/core/
 import type { SearchPoint } from '../../src/core/layout-search/known';
 import { scheduleKey, sizesKey } from '../../src/core/layout-search/candidate-group';
 import { bestFirst, keptSizes } from '../../src/core/layout-search/search';
-import { planningAnyway, solvedAnyway } from '../../src/core/layout-search/search-budget';
+import { isDrained, planningAnyway, solvedAnyway } from '../../src/core/layout-search/search-budget';
 import { candidateGroups } from '../../src/core/layout-search/space';
 import { sameTime, type SearchProblem } from '../../src/core/layout-search/search-problem';
 import { searchKeys, type SearchKey } from '../../src/core/domain/layout-choices';
@@ -156,6 +156,20 @@ function frontOf(predicted: readonly Predicted[]): (readonly [number, number])[]
   });
 }
 
+/** @throws AssertionError where one of `wanted` is neither faster nor smaller than all of a front. */
+function assertReached(front: readonly (readonly [number, number])[], wanted: readonly (readonly [number, number])[]): void {
+  for (const [iterationMs, peakBytes] of wanted)
+    assert.ok(
+      front.some(([ms, bytes]) => ms <= iterationMs && bytes <= peakBytes),
+      `${iterationMs} ms in ${peakBytes} bytes`,
+    );
+}
+
+function assertBetween(times: readonly number[], least: readonly number[], most: readonly number[]): void {
+  assert.equal(times.length, least.length);
+  for (const [index, ms] of times.entries()) assert.ok(ms >= (least[index] ?? 0) && ms <= (most[index] ?? Infinity), `${ms} ms, ${index}`);
+}
+
 /** The fastest of each group, as times by key. */
 function fastest(predicted: readonly Predicted[], keyOf: (point: SearchPoint) => string): Map<string, number> {
   const times = new Map<string, number>();
@@ -189,14 +203,19 @@ describe('best-first search', () => {
         const isExact = planning.reduce((sum, work) => sum + work, 0) <= planningAnyway && withSolved <= solvedAnyway;
         solved += withSolved;
         exact += isExact ? 1 : 0;
-        if (isExact) assert.deepEqual(found.paretoFront.map(pair), frontOf(fitting));
+        // Slices that are solved for by the makespan are only tried where they may be the fastest of their schedule.
+        const others = fitting.filter(({ point }) => point.solved !== true || isDrained(point));
+        const isWhole = others.length === fitting.length;
+        if (isExact && isWhole) assert.deepEqual(found.paretoFront.map(pair), frontOf(fitting));
+        else if (isExact) assertReached(found.paretoFront.map(pair), frontOf(others));
         const perSchedule = fastest(fitting, scheduleKey);
         assert.deepEqual(new Set(found.perSchedule.keys()), new Set(perSchedule.keys()));
         for (const [key, { point, iterationMs }] of found.perSchedule)
           if (isExact || !scheduleKind(point.schedule).planned) assert.equal(iterationMs, perSchedule.get(key), key);
-        const sizes = [...fastest(fitting, sizesKey).values()].sort((a, b) => a - b).slice(0, keptSizes);
+        const sizes = (among: readonly Predicted[]) => [...fastest(among, sizesKey).values()].sort((a, b) => a - b).slice(0, keptSizes);
         const perSizes = found.perSizes.map(({ iterationMs }) => iterationMs);
-        if (isExact) assert.deepEqual(perSizes, sizes);
+        if (isExact && isWhole) assert.deepEqual(perSizes, sizes(fitting));
+        else if (isExact) assertBetween(perSizes, sizes(fitting), sizes(others));
         if (best !== undefined) assert.equal(found.lowerBoundMs, best.iterationMs);
         points += all.length;
         evaluated += found.counts.evaluated;
