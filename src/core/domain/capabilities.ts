@@ -74,9 +74,9 @@ export interface CapabilitiesWith<Values extends object = object> {
   readonly hasFixedStageLayers?: true;
   /**
    * It trains with code of its own, of which no run is among those that ranges are made from: it is timed as the runtime that it is most
-   * like. `slower`: published runs took from `least` to `most` times as long as planned (docs/accuracy.md, Runs drawn after the constants).
+   * like.
    */
-  readonly ownTraining?: { readonly slower?: readonly [least: number, most: number] };
+  readonly ownTraining?: true;
   /** What it takes where its file leaves it open; sizes of parallel groups are 1. */
   readonly silent: Readonly<Values>;
 }

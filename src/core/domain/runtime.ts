@@ -17,7 +17,7 @@ export const attentionKernels = [...fusedAttentionKernels, 'unfused'] as const;
 export type AttentionKernel = (typeof attentionKernels)[number];
 
 /** Which framework's habits are counted: what it keeps, shards and gathers. */
-export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'ddp', 'deepspeed', 'terapipe'] as const;
+export const runtimes = ['megatron', 'torchtitan', 'fsdp1', 'ddp', 'deepspeed', 'nanotron', 'terapipe'] as const;
 export type Runtime = (typeof runtimes)[number];
 
 /**
@@ -54,6 +54,11 @@ export interface RuntimeProfile {
    * share.
    */
   readonly sendsWhole: boolean;
+  /**
+   * Messages that go before and with each tensor that a stage sends, on average of both directions, where the host waits for every one of
+   * them, and a stage receives in turn with sending; absent: a tensor is one message, and no host waits.
+   */
+  readonly awaitedMessages?: number;
   readonly rankOrder: RankOrder;
   /**
    * Zero-bubble schedules step the optimizer with post-validation (sail-sg's zero-bubble fork of Megatron-LM): no stage waits for the
@@ -85,13 +90,17 @@ export interface RuntimeProfile {
   readonly cachePasses?: number;
   /** Tensor-parallel collectives overlap with the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
   readonly overlapsTensorParallel: boolean;
+  /** With sequence parallelism backward gathers the input of a sublayer's first product once more, and overlaps nothing with that. */
+  readonly gathersInputAgain?: true;
   /** The gradient exchange overlaps backward by default. */
   readonly overlapsGradReduce?: true;
+  /** Gradients leave in the buckets of PyTorch's DDP. */
+  readonly hasBucketsOfDdp?: true;
   /**
-   * On a pipeline gradients are all-reduced before the optimizer's shards take theirs (DeepSpeed's `PipelineEngine._exec_reduce_grads`,
-   * `buffered_allreduce_fallback`).
+   * Gradients are all-reduced before the optimizer's shards take theirs: on a pipeline (DeepSpeed's `PipelineEngine._exec_reduce_grads`,
+   * `buffered_allreduce_fallback`), or on any layout.
    */
-  readonly reducesWhole: boolean;
+  readonly reducesWhole: 'never' | 'on pipelines' | 'always';
   /** Part of the bus that its all-reduces between tensor-parallel ranks reach. */
   readonly tensorBusShare: number;
   /** Weight-gradient GEMMs add to the main gradients themselves; else what they make is added by an operation of its own. */
@@ -100,6 +109,10 @@ export interface RuntimeProfile {
   readonly zeroStage: { readonly value: 0 | 1 | 3; readonly reason: Sentence };
   /** Whether gradients add up in fp32 where no file sets it, and why. */
   readonly gradAccumulationFp32: { readonly value: boolean; readonly reason: Sentence };
+  /** The cross entropy is several kernels where no file sets it, and why; absent: as `usualLoss` has it. */
+  readonly unfusedLoss?: Sentence;
+  /** How many times the predicted step published runs of it took, of which none is among those that ranges are made from. */
+  readonly publishedOverPredicted?: readonly [least: number, most: number];
 }
 
 const megatron: RuntimeProfile = {
@@ -117,7 +130,7 @@ const megatron: RuntimeProfile = {
   compiles: true,
   eagerTraffic: 2,
   overlapsTensorParallel: true,
-  reducesWhole: false,
+  reducesWhole: 'never',
   tensorBusShare: 1,
   fusesGradAccumulation: true,
   zeroStage: { value: 1, reason: sentence`Megatron-LM's distributed optimizer` },
@@ -134,7 +147,7 @@ const pytorch = {
   postValidates: false,
   splitKeeps: 'graph',
   overlapsTensorParallel: false,
-  reducesWhole: false,
+  reducesWhole: 'never',
   tensorBusShare: 1,
   fusesGradAccumulation: false,
 } as const satisfies Partial<RuntimeProfile>;
@@ -162,6 +175,7 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     shortName: 'DDP',
     attentionKernels: ['flash2', 'flash1', 'cudnn'],
     overlapsGradReduce: true,
+    hasBucketsOfDdp: true,
     zeroStage: { value: 0, reason: sentence`DDP shards nothing` },
     gradAccumulationFp32: { value: true, reason: sentence`gradients have the type of the weights, fp32 under autocast` },
   },
@@ -185,10 +199,40 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     attentionKernels: ['flash2', 'flash1', 'cudnn'],
     compiles: true,
     eagerTraffic: 2,
-    reducesWhole: true,
+    reducesWhole: 'on pipelines',
     tensorBusShare: 0.5,
     zeroStage: { value: 0, reason: sentence`DeepSpeed's default without zero_optimization.stage` },
     gradAccumulationFp32: { value: false, reason: sentence`DeepSpeed keeps gradients in the training precision` },
+  },
+  // huggingface/nanotron at 2411b022, src/nanotron; each figure is counted in docs/model/time.md, nanotron
+  nanotron: {
+    ...megatron,
+    id: 'nanotron',
+    name: 'nanotron',
+    shortName: 'nanotron',
+    gatedWidths: 4,
+    sends: 'blocking',
+    // p2p.py: shape messages before each of two tensors forward (hidden states and mask), of one backward: 6 and 3
+    awaitedMessages: 4.5,
+    postValidates: false,
+    splitKeeps: 'graph',
+    attentionKernels: ['flash2', 'cudnn'],
+    compiles: false,
+    // models/llama.py: 200 n h bytes of element-wise work in a layer for 96 of fused kernels
+    eagerTraffic: 2.1,
+    overlapsTensorParallel: false,
+    // tp_recompute_allgather, true by default
+    gathersInputAgain: true,
+    // get_fp32_accum_hook: all-reduced in the buckets of DDP, whatever zero_stage is
+    overlapsGradReduce: true,
+    hasBucketsOfDdp: true,
+    reducesWhole: 'always',
+    fusesGradAccumulation: false,
+    zeroStage: { value: 0, reason: sentence`as nanotron's examples set zero_stage` },
+    gradAccumulationFp32: { value: true, reason: sentence`as nanotron's examples set accumulate_grad_in_fp32` },
+    unfusedLoss: sentence`nanotron computes it in fp32, kernel by kernel`,
+    // test/golden/data/drawn.json
+    publishedOverPredicted: [1.3, 4],
   },
   terapipe: {
     ...megatron,
@@ -300,6 +344,8 @@ export function usualLoss({
   readonly runtimeVersion?: string | undefined;
   readonly compile?: boolean | undefined;
 }): { readonly value: boolean; readonly reason: Sentence } {
+  const { unfusedLoss } = runtimeProfile({ runtime });
+  if (unfusedLoss !== undefined) return { value: false, reason: unfusedLoss };
   if (runtime === 'fsdp1') return { value: true, reason: sentence`llm-foundry's default loss_fn, fused_crossentropy` };
   if (runsTransformers({ runtime }) && modelType !== 'custom') return { value: false, reason: sentence`Transformers computes it in fp32` };
   if (runtime !== 'torchtitan') return { value: true, reason: sentence`usual practice` };

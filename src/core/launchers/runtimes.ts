@@ -2,6 +2,7 @@ import type { Capabilities } from '../run/facts';
 import type { Runtime } from '../domain/runtime';
 import { setBy, shardedPipeline, zero3WithExperts, zeroWithPipeline, wholeLayersOnly } from '../domain/capabilities';
 import { megatronCapabilities } from './launcher';
+import { nanotron } from './nanotron';
 import { torchtitan } from './torchtitan';
 
 /** What a runtime runs that a file of no launcher names: such a file can express all of it. */
@@ -32,6 +33,7 @@ export const runtimeCapabilities: Readonly<Record<Runtime, Capabilities>> = {
     recomputes: wholeLayersOnly,
     silent: {},
   },
+  nanotron: nanotron.capabilities,
   terapipe: {
     name: 'TeraPipe',
     source: 'zhuohan123/terapipe, Megatron-LM of 2020',

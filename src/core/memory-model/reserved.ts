@@ -54,6 +54,7 @@ export function reservedAt(inputs: MemoryInputs, stage: StageContents, bytes: nu
   switch (runtimeProfile(inputs.training).id) {
     case 'megatron':
     case 'terapipe':
+    case 'nanotron':
     case 'ddp':
       return usual;
     case 'deepspeed':

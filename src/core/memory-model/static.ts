@@ -32,6 +32,7 @@ export function staticBytes(inputs: MemoryInputs, stage: StageContents): StaticB
   const count = {
     megatron: megatronBytes,
     terapipe: megatronBytes,
+    nanotron: megatronBytes,
     torchtitan: shardedBytes,
     fsdp1: shardedBytes,
     ddp: replicatedBytes,

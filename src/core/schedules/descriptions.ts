@@ -18,12 +18,12 @@ export interface ScheduleDescription {
 export const scheduleDescriptions: Readonly<Record<ScheduleName, ScheduleDescription>> = {
   GPipe: {
     text: sentence`All micro-batches forward, then all backward (Huang et al. 2019).`,
-    runtimes: ['torchtitan', 'terapipe'],
+    runtimes: ['torchtitan', 'nanotron', 'terapipe'],
     elsewhere: null,
   },
   '1F1B': {
     text: sentence`Alternates forward and backward after a warm-up: no more in flight than stages (PipeDream-flush).`,
-    runtimes: ['megatron', 'torchtitan', 'fsdp1', 'ddp', 'deepspeed'],
+    runtimes: ['megatron', 'torchtitan', 'fsdp1', 'ddp', 'deepspeed', 'nanotron'],
     elsewhere: null,
   },
   Interleaved1F1B: {

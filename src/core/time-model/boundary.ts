@@ -21,7 +21,9 @@ export const sendLatencySeconds = 20e-6;
 export function boundaryMs(inputs: CostInputs, batch: number, tokens: number, place: BoundaryPlace = {}): number {
   const measured = measuredBoundary(inputs, batch, tokens, place);
   if (measured !== null) return measured;
-  return (runtimeProfile(inputs.training).sendsWhole ? terapipeBoundary : megatronBoundary)(inputs, batch, tokens, place);
+  const { sendsWhole, awaitedMessages } = runtimeProfile(inputs.training);
+  if (awaitedMessages !== undefined) return awaitedBoundary(inputs, batch, tokens, awaitedMessages, place);
+  return (sendsWhole ? terapipeBoundary : megatronBoundary)(inputs, batch, tokens, place);
 }
 
 /** A send as it was measured where the plan trains: of every rank to the one with its place in the next stage. Null where none was. */
@@ -87,6 +89,17 @@ export function terapipeBoundary(
   const handedOn =
     tensor > 1 ? bytes / nodeBusBandwidth(to.cluster.links, to.cluster.gpusPerNode) + gatherSeconds(0, tensor, to.cluster) : 0;
   return 1e3 * (seconds + handedOn + sendLatencySeconds);
+}
+
+/**
+ * As nanotron sends, ms: every tensor-parallel rank sends what it holds, its share of the sequence or all of it, in messages that the hosts
+ * of both stages wait for one by one; a stage receives as many from its other neighbour before or after, in which it computes nothing,
+ * either (huggingface/nanotron, `P2P` of parallel/pipeline_parallel/p2p.py, `run_communication` of state.py).
+ */
+function awaitedBoundary(inputs: CostInputs, batch: number, tokens: number, messages: number, place: BoundaryPlace): number {
+  const { layout, training } = inputs;
+  const bytes = boundaryBytes(inputs, batch, tokens) * (training.sequenceParallel ? 1 : layout.tensor);
+  return 2e3 * (pipelineLinkSeconds(inputs, bytes, place) + messages * sendLatencySeconds);
 }
 
 /** Whether all stages on this kind of node are joined without the network. */

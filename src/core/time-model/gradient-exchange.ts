@@ -115,9 +115,9 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const inPasses = shardsEachPass(inputs);
   if (inPasses.weights) return 0;
   if (updatesWholeTensors(training)) return tensorExchangeMs(inputs, stage, windows);
-  const isScattered = sharded && !(layout.pipeline > 1 && runtimeProfile(training).reducesWhole);
-  const isReplicated = runtimeProfile(training).id === 'ddp';
-  const gradient = training.gradAccumulationFp32 && (sharded || isReplicated) ? 4 : element;
+  const { reducesWhole, hasBucketsOfDdp = false } = runtimeProfile(training);
+  const isScattered = sharded && !(reducesWhole === 'always' || (layout.pipeline > 1 && reducesWhole === 'on pipelines'));
+  const gradient = training.gradAccumulationFp32 && (sharded || hasBucketsOfDdp) ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
   const bus = nodeBusBandwidth(cluster.links, ranks);
   const { joined: inNode, sharing } = replicaLinks(layout, cluster, resolveRankOrder(inputs), ranks);
@@ -126,7 +126,8 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const bucket = maximum(
     parts.map(
       (part) =>
-        ((part.ranks - 1) / part.ranks) * Math.min(part.parameters, isReplicated ? bucketBytesOfDdp / gradient : bucketParameters(ranks)),
+        ((part.ranks - 1) / part.ranks) *
+        Math.min(part.parameters, hasBucketsOfDdp ? bucketBytesOfDdp / gradient : bucketParameters(ranks)),
     ),
   );
   const groupsMs = inPasses.gradients

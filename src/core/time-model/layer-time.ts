@@ -123,7 +123,7 @@ export function cachedByTokens<T>(compute: (tokens: number) => T): (batch: numbe
 function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tokens: number) => LayerSeconds {
   const { model, training, layout } = inputs;
   const rates = deviceRates(inputs);
-  const { traffic, floor } = rates;
+  const { layerTraffic, floor } = rates;
   const { forwardFloors } = runtimeProfile(training);
   const h = model.hidden;
   const { query, key, value, gate } = attentionWidths(model, layout.tensor);
@@ -153,8 +153,8 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
     /** Forward of the modules that are recomputed, once more. */
     let again = 0;
     let before = 0;
-    const normForward = traffic(4 * n * h * sequenceShare);
-    const normBackward = traffic(6 * n * h * sequenceShare);
+    const normForward = layerTraffic(4 * n * h * sequenceShare);
+    const normBackward = layerTraffic(6 * n * h * sequenceShare);
     for (let i = norms; i < parts; i++) addOperation(sum, floor, normForward, normBackward);
     if (repeatsNorms) again += sum.forward - before;
     if (norms > 0) addOperation(sum, floor, normForward, normBackward);
@@ -163,7 +163,7 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
       for (const product of compressing) addProduct(sum, rates, product, 1, isLatent);
       before = sum.forward;
       for (const product of upProjected) addProduct(sum, rates, product, 1, false);
-      if (isLatent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
+      if (isLatent) addOperation(sum, floor, layerTraffic(4 * n * width), layerTraffic(4 * n * width));
       if (repeatsUp) again += sum.forward - before;
       addProduct(sum, rates, out);
     }
@@ -173,14 +173,14 @@ function tokenwiseTime(inputs: CostInputs, kind: LayerKind): (batch: number, tok
       addProduct(sum, rates, [n, h, f]);
       if (repeatsMlp) again += sum.forward - before;
     }
-    if (attends && !isLatent) addOperation(sum, floor, traffic(4 * n * width), traffic(4 * n * width));
-    if (attends && gate > 0) addOperation(sum, floor, traffic(6 * n * gate), traffic(10 * n * gate));
+    if (attends && !isLatent) addOperation(sum, floor, layerTraffic(4 * n * width), layerTraffic(4 * n * width));
+    if (attends && gate > 0) addOperation(sum, floor, layerTraffic(6 * n * gate), layerTraffic(10 * n * gate));
     if (state !== null) addState(sum, inputs, rates, state, n, tokens);
     for (let i = 0; i < parts; i++)
-      addOperation(sum, floor, traffic((6 + dropout) * n * h * sequenceShare), traffic((4 + dropout) * n * h * sequenceShare));
+      addOperation(sum, floor, layerTraffic((6 + dropout) * n * h * sequenceShare), layerTraffic((4 + dropout) * n * h * sequenceShare));
     if (isDense) {
       before = sum.forward;
-      addOperation(sum, floor, traffic((model.gatedMlp ? 6 : 4) * n * f), traffic((model.gatedMlp ? 10 : 6) * n * f));
+      addOperation(sum, floor, layerTraffic((model.gatedMlp ? 6 : 4) * n * f), layerTraffic((model.gatedMlp ? 10 : 6) * n * f));
       if (repeatsMlp) again += sum.forward - before;
     }
     if (experts !== null)

@@ -167,14 +167,13 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: 
 
 /** A program with training code of its own. */
 function unmeasuredProgram(program: Program | undefined, training: CostInputs['training']): Unmeasured[] {
-  if (program?.ownTraining === undefined) return [];
-  const { name, ownTraining } = program;
-  const as = runtimeProfile(training).name;
-  if (ownTraining.slower === undefined)
-    return [{ percent: 35, reason: sentence`no run of ${name} is among those that ranges are made from: timed as ${as}` }];
-  const [least, most] = ownTraining.slower;
-  const took = sentence`published runs of ${name} took ${least} to ${most} times as long as planned: timed as ${as}`;
-  return [{ percent: 35, reason: took }];
+  const { name: as, publishedOverPredicted } = runtimeProfile(training);
+  if (publishedOverPredicted !== undefined) {
+    const [least, most] = publishedOverPredicted;
+    return [{ percent: 35, reason: sentence`published runs of ${as} took ${least} to ${most} times as long as planned` }];
+  }
+  if (program?.ownTraining !== true) return [];
+  return [{ percent: 35, reason: sentence`no run of ${program.name} is among those that ranges are made from: timed as ${as}` }];
 }
 
 /** Several provenances of the analytic model as one, those of the stages of a step: the widest error bar holds. */

@@ -4,7 +4,7 @@ import { elementBytes, narrowBytes, scalesByTensor } from '../domain/number-form
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
 import type { GpuSpec, NodeGroup } from '../domain/cluster';
-import { fusesGradAccumulation, runtimeProfile, type FusedAttentionKernel } from '../domain/runtime';
+import { fusesGradAccumulation, runsTransformers, runtimeProfile, type FusedAttentionKernel } from '../domain/runtime';
 import type { CostConstants } from '../domain/slice-cost';
 
 /**
@@ -42,7 +42,12 @@ export interface DeviceRates {
   readonly unpack: ((elements: number) => number) | null;
   /** Norms and activations leave the cast of what they make to the product that follows. */
   readonly castsApart: boolean;
-  /** Element-wise operations; formulas count bytes for two-byte elements, other precisions scale. */
+  /**
+   * Element-wise operations that every layer has: norms, heads, residuals and the activation; formulas count bytes for two-byte elements,
+   * other precisions scale.
+   */
+  readonly layerTraffic: (bytesAtTwo: number) => number;
+  /** Others, the loss included. */
   readonly traffic: (bytesAtTwo: number) => number;
   /** The same of one kernel that nothing would be fused with. */
   readonly moved: (bytesAtTwo: number) => number;
@@ -109,10 +114,19 @@ function attentionRate(cluster: Pick<NodeGroup, 'gpu'>, training: TrainingSpec):
 }
 
 /** How often element-wise operations read and write their tensors, once where they are fused. */
-function elementwisePasses(training: TrainingSpec): number {
+function elementwisePasses({ model, training, layout }: CostInputs): { readonly layers: number; readonly ends: number } {
   const { compiles, eagerTraffic } = runtimeProfile(training);
-  return (training.compile ?? compiles) ? 1 : eagerTraffic;
+  const isOfTransformers = runsTransformers(training) && model.modelType !== 'custom' && layout.tensor === 1 && layout.pipeline === 1;
+  // a runtime that compiles by default does so to its own modules
+  if (training.compile ?? (compiles && !isOfTransformers)) return { layers: 1, ends: 1 };
+  return { layers: isOfTransformers && model.norm === 'rmsnorm' ? transformersTraffic : eagerTraffic, ends: eagerTraffic };
 }
+
+/**
+ * The same of layers of Transformers whose RMSNorm, rotation and gate are operations of PyTorch, one by one (models/llama/modeling_llama.py
+ * at 00227283): 450 n h bytes in a layer for 108 of fused kernels. Counted in docs/model/time.md, Eager modules.
+ */
+const transformersTraffic = 4.2;
 
 /**
  * Bytes that casting an element to a narrow format moves: it is read in `element` bytes and written along rows and along columns. A scale a
@@ -143,7 +157,8 @@ export function deviceRates(inputs: CostInputs): DeviceRates {
   return memoized(knownRates, inputs, () => makeRates(inputs));
 }
 
-function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
+function makeRates(inputs: CostInputs): DeviceRates {
+  const { cluster, training, constants } = inputs;
   const { gpu } = cluster;
   const powered = underPowerLimit(gpu);
   const bandwidth = gpu.memoryTBps * 1e12 * constants.memoryEfficiency;
@@ -158,7 +173,7 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
   const castPerElement = castBytes(training, element);
   const { adapter } = training;
   const unpacked = adapter?.baseBits === undefined || readsFrozen(training) ? null : frozenBytes(adapter, element) + element;
-  const passes = elementwisePasses(training);
+  const passes = elementwisePasses(inputs);
   const issueFloor = constants.issueFloorUs * 1e-6;
   const attention = attentionRate(cluster, training);
   /**
@@ -186,7 +201,8 @@ function makeRates({ cluster, training, constants }: CostInputs): DeviceRates {
     frozen: training.adapter !== undefined,
     unpack: unpacked === null ? null : (elements: number): number => (unpacked * elements) / bandwidth,
     castsApart: !runtimeProfile(training).keepsNarrow,
-    traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes) / 2 / bandwidth,
+    layerTraffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes.layers) / 2 / bandwidth,
+    traffic: (bytesAtTwo: number): number => (bytesAtTwo * element * passes.ends) / 2 / bandwidth,
     moved: (bytesAtTwo: number): number => (bytesAtTwo * element) / 2 / bandwidth,
     fused: (flops: number): number => flops / attention,
     chunked: (flops: number): number => flops / (unmeasuredAttention * best),

@@ -42,7 +42,9 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
     : inputs.model.stacks === undefined
       ? cachedByTokens((tokens) => atEnds(1, tokens))
       : cachedBySlice(atEnds);
-  const waitsForSends = runtimeProfile(inputs.training).sends === 'blocking';
+  const { sends, awaitedMessages } = runtimeProfile(inputs.training);
+  // a host that waits for messages issues nothing meanwhile
+  const issuesMeanwhile = sends === 'blocking' && awaitedMessages === undefined;
   const waits = shardedWaits(inputs, ends.groups ?? [{ kind: usualKind(inputs.model), layers }], ends);
   return (batch, tokens, context, documents): SliceTime => {
     const end = endSeconds(batch, tokens);
@@ -61,7 +63,7 @@ export function stageCost(inputs: CostInputs, layers: number, ends: StageEnds): 
       forwardMs: 1e3 * (forward + (wait?.forward ?? 0)),
       backwardMs: 1e3 * (backward + (wait?.backward ?? 0)),
       backwardWeightMs: 1e3 * weight,
-      ...(waitsForSends ? { issueWaitMs: 1e3 * issueWait } : {}),
+      ...(issuesMeanwhile ? { issueWaitMs: 1e3 * issueWait } : {}),
     };
   };
 }

@@ -58,6 +58,7 @@ export function tensorParallelSeconds(
   const scatter = gatherSeconds(bytes, layout.tensor, cluster);
   const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
   const isAsync = training.asyncTensorParallel === true;
+  const { overlapsTensorParallel, gathersInputAgain = false } = runtimeProfile(training);
   let forward = 0;
   let backward = 0;
   for (const { first, last } of sublayers) {
@@ -65,7 +66,7 @@ export function tensorParallelSeconds(
     const inputGradient = sum(first, ([rows, columns, inner]) => product(rows, inner, columns));
     const weightGradient = frozen ? 0 : sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
     forward += isAsync ? exposedSeconds(gather, ofFirst) + exposedSeconds(scatter, product(...last)) : gather + scatter;
-    if (runtimeProfile(training).overlapsTensorParallel)
+    if (overlapsTensorParallel)
       backward +=
         (isAsync ? exposedSeconds(gather, product(last[0], last[2], last[1])) : gather) +
         Math.max(0, gather - inputGradient) +
@@ -73,7 +74,7 @@ export function tensorParallelSeconds(
     else
       backward += isAsync
         ? exposedSeconds(scatter, product(last[0], last[2], last[1])) + exposedSeconds(scatter, inputGradient)
-        : 2 * scatter;
+        : 2 * scatter + (gathersInputAgain ? gather : 0);
   }
   return { forward, backward };
 }

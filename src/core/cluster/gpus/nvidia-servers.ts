@@ -25,6 +25,7 @@ const hopper = {
     fsdp1: fitted.H100.fsdp1.value,
     ddp: fitted.H100.fsdp1.value,
     deepspeed: fitted.H100.fsdp1.value,
+    nanotron: fitted.H100.fsdp1.value,
     torchtitan: fitted.H100.torchtitan.value,
   },
   attentionEfficiency: { flash2: fitted.H100.flash2.value, cudnn: fitted.H100.cudnn.value },

@@ -19,7 +19,7 @@ export const fastLlm: Launcher = {
     setBy: setBy(['tensor', 'pipeline', 'context', 'microBatch', 'zeroStage']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     silent: {
       precision: 'fp32',
       zeroStage: 1,

@@ -42,6 +42,7 @@ const trainerKeys: Table = {
       anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'fp16' : undefined)),
     ),
   ],
+  compile: [row('torch_compile', lenient(on(true)))],
   attention: [
     row('flash_attention', lenient(fixed('flash'))),
     row(

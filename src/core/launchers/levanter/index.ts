@@ -18,7 +18,7 @@ export const levanter: Launcher = {
     setBy: setBy(['tensor', 'microBatch', 'recompute']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     silent: { ...silentCheckpointing(true), precision: 'fp32', zeroStage: 3, globalBatch: 512, gradAccumulationFp32: true, compile: true },
   },
   modelNamed: modelOfHub,

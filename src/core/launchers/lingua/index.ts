@@ -18,7 +18,7 @@ export const lingua: Launcher = {
     setBy: setBy(['tensor', 'microBatch', 'zeroStage']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     // weights in fp32, computed in bf16, reduced in fp32
     silent: {
       ...silentCheckpointing(false),

@@ -24,7 +24,7 @@ const capabilities: Capabilities = {
   refuses: [],
   recomputes: ['none', 'core', 'full'],
   hasFixedStageLayers: true,
-  ownTraining: {},
+  ownTraining: true,
   // FSDP over all devices, weights in fp32
   silent: {
     ...silentCheckpointing(true),

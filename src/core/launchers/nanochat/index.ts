@@ -18,7 +18,7 @@ export const nanochat: Launcher = {
     setBy: setBy(['microBatch']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     // weights in fp32, cast in every product; every rank keeps the states of its part, and gradients are reduced after the last backward
     silent: {
       ...silentCheckpointing(false),

@@ -11,7 +11,7 @@ export const nanotron: Launcher = {
   isIts: ({ yaml }) => isNanotron(yaml()),
   reader: async () => (await import('./nanotron')).readNanotron,
   editor: async () => (await import('./write')).nanotronEditor,
-  traits: { ...megatronTraits, padsVocabulary: false, batchOfReplica: 'accumulated' },
+  traits: { ...megatronTraits, runtime: 'nanotron', padsVocabulary: false, batchOfReplica: 'accumulated' },
   capabilities: {
     name: 'nanotron',
     source: 'huggingface/nanotron at 2411b022, src/nanotron/config/parallelism_config.py 31 to 44 and config.py 343 to 542',
@@ -19,7 +19,7 @@ export const nanotron: Launcher = {
     refuses: [],
     recomputes: wholeLayersOnly,
     hasFixedStageLayers: true,
-    ownTraining: { slower: [1.5, 5] },
+    ownTraining: true,
     silent: { recomputeGranularity: 'none' },
   },
 };

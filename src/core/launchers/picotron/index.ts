@@ -26,7 +26,7 @@ export const picotron: Launcher = {
     refuses: [],
     recomputes: wholeLayersOnly,
     hasFixedStageLayers: true,
-    ownTraining: {},
+    ownTraining: true,
     // model.to(bfloat16) before AdamW: weights and moments in bf16, no master weights; buckets of gradients are fp32
     silent: {
       ...silentCheckpointing(false),

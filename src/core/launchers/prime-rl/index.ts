@@ -17,7 +17,7 @@ export const primeRl: Launcher = {
     setBy: setBy(['context', 'expert', 'recompute', 'offloadOptimizer']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     // weights and reductions in fp32; blocks are compiled
     silent: {
       ...silentCheckpointing(true),

@@ -19,7 +19,7 @@ export const torchtune: Launcher = {
     setBy: setBy(['tensor', 'context', 'microBatch', 'recompute', 'offloadOptimizer']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     // weights, gradients and moments are all of `dtype`; sdpa takes FlashAttention 2
     silent: {
       gradientAccumulation: 1,

@@ -103,6 +103,7 @@ const table: FlagTable = {
     row('mixed-precision', mixedPrecision),
     ...rows(lenient(choice(torchDtypes)), ...dtypeKeys),
   ],
+  compile: [row('torch-compile', toggle(true))],
   attention: [row('attn-implementation', attentionWord)],
   attentionKernel: [row('attn-implementation', kernelWord)],
   recomputeGranularity: [

@@ -18,7 +18,7 @@ export const veomni: Launcher = {
     setBy: setBy(['context', 'expert', 'microBatch', 'recompute', 'zeroStage', 'offloadOptimizer']),
     refuses: [],
     recomputes: wholeLayersOnly,
-    ownTraining: {},
+    ownTraining: true,
     // weights and reductions in fp32; flash_attention_2, and a fused loss of Liger (arguments_types.py 1037 to 1051)
     silent: {
       ...silentCheckpointing(true),

@@ -93,6 +93,12 @@ describe('what a launcher can run and its file can express', () => {
     }
   });
 
+  it('compiles where a Trainer is asked to', async () => {
+    const compile = async (files: Record<string, string>) => (await planned(files)).request.training.compile;
+    assert.equal(await compile(factory('torch_compile: true')), true);
+    assert.equal(await compile(axolotl('torch_compile: auto')), undefined);
+  });
+
   it('makes settings that a file leaves out those of its program', async () => {
     const recompute = async (files: Record<string, string>): Promise<string> => (await planned(files)).request.training.recompute;
     assert.equal(await recompute(factory()), 'full');

@@ -109,7 +109,7 @@ describe('what a search may choose', () => {
   it('shows what each schedule needs that the runtime does not run', async () => {
     const { needs } = toLayoutAnswer(searchLayouts(problemOf(await own({ schedules: ['1F1B', 'ZB-H1', 'GPipe'] }))), 'a');
     assert.deepEqual(needs.map(toText).sort(), [
-      "GPipe needs TorchTitan or TeraPipe's runtime",
+      "GPipe needs TorchTitan, nanotron or TeraPipe's runtime",
       "ZB-H1 needs sail-sg's zero-bubble Megatron-LM",
     ]);
   });

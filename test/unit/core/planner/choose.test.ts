@@ -111,7 +111,7 @@ describe('the choice among candidates', () => {
     );
     assert.deepEqual([needs('ZBVZeroBubble', 'torchtitan'), needs('Interleaved1F1B', 'torchtitan')], [null, null]);
     assert.equal(needs('ZBVZeroBubble'), "TorchTitan or sail-sg's zero-bubble Megatron-LM");
-    assert.equal(needs('GPipe'), "TorchTitan or TeraPipe's runtime");
+    assert.equal(needs('GPipe'), "TorchTitan, nanotron or TeraPipe's runtime");
     assert.equal(needs('Interleaved1F1B', 'deepspeed'), 'Megatron-LM or TorchTitan');
     assert.deepEqual([needs('ZB-H1') === null, needs('ZB-H1', 'megatron', 'ZB-H1')], [false, null]);
   });
