@@ -37,30 +37,30 @@ function verdictSteps({ page }: Workbench, workspace: string, look: (name: strin
       },
     },
     {
-      name: 'figures show tokens a second, MFU and GPU-hours, and money once a price is set',
+      name: 'figures show tokens a second, MFU and GPU hours, and money once a price is set',
       act: async () => {
         const costs = async (wanted: RegExp) => {
           // A narrow tab has no room for them.
           const shown = (await pageFrame(page, 'tab')).locator('.page:not([hidden]) dl.figures');
           await shown.filter({ hasText: wanted }).waitFor({ state: 'attached' });
         };
-        await costs(/tokens\/s\s*[\d,]+\s*MFU\s*[\d.]+ %\s*GPU-hours for 1B tokens\s*[\d,]+$/);
+        await costs(/tokens\/s\s*[\d,]+\s*MFU\s*[\d.]+ %\s*GPU hours for 1B tokens\s*[\d,]+$/);
         const folder = path.join(workspace, '.vscode');
         mkdirSync(folder);
         try {
           const settings = { 'terapipe.cost.gpuHour': 2, 'terapipe.cost.currency': 'EUR' };
           writeFileSync(path.join(folder, 'settings.json'), JSON.stringify(settings));
-          await costs(/GPU-hours for 1B tokens\s*[\d,]+\s*for 1B tokens\s*[\d,]+ EUR$/);
+          await costs(/GPU hours for 1B tokens\s*[\d,]+\s*for 1B tokens\s*[\d,]+ EUR$/);
           const text = (await (await pageFrame(page, 'tab')).locator('.page:not([hidden]) dl.figures').textContent()) ?? '';
           const [hours = NaN, money = NaN] = [...text.matchAll(/for 1B tokens\s*([\d,]+)/g)].map(([, count = '']) =>
             Number(count.replaceAll(',', '')),
           );
-          assert.ok(Math.abs(money - 2 * hours) <= 2, `${hours} GPU-hours at 2 EUR cost ${money} EUR`);
+          assert.ok(Math.abs(money - 2 * hours) <= 2, `${hours} GPU hours at 2 EUR cost ${money} EUR`);
           await look('glance-money');
         } finally {
           rmSync(folder, { recursive: true });
         }
-        await costs(/GPU-hours for 1B tokens\s*[\d,]+$/);
+        await costs(/GPU hours for 1B tokens\s*[\d,]+$/);
       },
     },
     {

@@ -12,11 +12,11 @@ import { openFile, openWorkbench, pickRow, picturesOf, runFromPalette, type Work
 
 const fixtures = path.join(root, 'test/fixtures/launchers');
 
-/** What a new user opens, and the text on its sizes. */
+/** What a new user opens, the text on its sizes, and what lens and verdict begin with where the launcher refuses the file. */
 const firstFiles = [
-  { file: 'train.sh', sizes: /TP16 PP1 DP1\s*16 x H100-80GB\s*4,096 tokens\s*batch 128/ },
-  { file: 'torchtitan-2025.toml', sizes: /TP2 PP4 DP8 CP2/ },
-  { file: 'qwen-moe.json', sizes: /1\.85B parameters.*TP1 PP1 DP8/ },
+  { file: 'train.sh', sizes: /TP16 PP1 DP1\s*16 x H100-80GB\s*4,096 tokens\s*batch 128/, refused: null },
+  { file: 'torchtitan-2025.toml', sizes: /TP2 PP4 DP8 CP2/, refused: 'Does not start as written: 1 error' },
+  { file: 'qwen-moe.json', sizes: /1\.85B parameters.*TP1 PP1 DP8/, refused: null },
 ] as const;
 
 /** Widths that the side view is drawn at, CSS px. */
@@ -82,15 +82,24 @@ function startSteps(
         writeFileSync(path.join(folder, 'train.sh'), wideScript);
         copyFileSync(path.join(fixtures, 'hf/qwen-moe.json'), path.join(folder, 'qwen-moe.json'));
         copyFileSync(path.join(fixtures, 'torchtitan-2025.toml'), path.join(folder, 'torchtitan-2025.toml'));
-        for (const { file, sizes } of firstFiles) {
+        for (const { file, sizes, refused } of firstFiles) {
           await openFile(page, path.join(folder, file));
           const side = await pageFrame(page, 'side');
           await side.locator('h1', { hasText: path.parse(file).name }).waitFor();
           await side.locator('.setting', { hasText: sizes }).waitFor();
-          const fits = await verdict(page, 'side', /^Fits, [\d.]+ GiB free\. [\d.]+ m?s per step \(.+\)\. .+\.$/);
+          const begin = refused === null ? '' : `${refused}\\. `;
+          const fits = await verdict(
+            page,
+            'side',
+            new RegExp(`^${begin}Fits, [\\d.]+ GiB free\\. [\\d.]+ m?s per step \\(.+\\)\\. .+\\.$`),
+          );
           const [, step] = /free\. ([\d.]+ m?s) per step/.exec(fits) ?? [];
           assert.ok(step, fits);
-          await page.locator('.codelens-decoration a', { hasText: `${step} / step` }).waitFor();
+          const lens = page.locator('.codelens-decoration a', { hasText: `${step} / step` });
+          assert.ok((await lens.innerText()).startsWith(refused ?? 'Fits, '), file);
+          await page
+            .locator(`.statusbar-item:has(.codicon-${refused === null ? 'graph' : 'error'})`, { hasText: `${step} / step` })
+            .waitFor();
           await look(path.parse(file).name);
         }
       },

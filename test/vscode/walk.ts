@@ -122,7 +122,7 @@ function demoSteps({ workbench: { page }, look, note, startMs }: Walk): readonly
         await retype(page, '"pipeline": 96', '6', '0');
         await page.locator('.monaco-editor .squiggly-error').first().waitFor();
         // A text that does not start has no plan of its own: the last one stays, and its age is shown.
-        await verdict(page, 'tab', /^\d edits? ago: Fits/);
+        await verdict(page, 'tab', /^Does not start as written: 2 errors\. \d edits? ago: Fits/);
         await figuresOfTab(page, same);
         await look('squiggle');
         await page.keyboard.press('ArrowLeft');

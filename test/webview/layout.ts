@@ -3,6 +3,7 @@ import { formatBytes, formatDuration, formatDurationRange } from '../../src/core
 import { noLayoutState, withUpdate, type LayoutState, type PageFound } from '../../src/protocol/layout';
 import type { OpenOptions, OpenPage } from './browser';
 import { drawnColors, show, until, type Case } from './cases';
+import { findings } from './fixtures';
 import { layoutOf, layoutState, searchedOf, usualSearch } from './layouts';
 import { slowdownText } from '../../src/core/planner/explain/slower';
 import { sentence } from '../../src/core/sentence';
@@ -340,6 +341,10 @@ export const layoutCases: readonly Case[] = [
       assert.equal(await controls.getByRole('combobox').count(), 1);
       await controls.getByRole('combobox', { name: 'Compare with' }).waitFor();
       await controls.getByText('The search chose schedule').waitFor();
+      const refused = { ...findings[0]!, code: 'vpp-layers-lost', severity: 'error' as const };
+      await open.send({ type: 'update', fields: { findings: [refused] } });
+      await page.evaluate('harness.drawn()');
+      assert.match(await page.locator('.glance-words:visible').innerText(), /^Fits, /, 'it is the file that is refused, not this layout');
       await page.getByRole('button', { name: 'Back to the config' }).click();
       await page.locator('.notice-opened').getByRole('button', { name: 'Apply to config…' }).click();
       assert.deepEqual(await asked(open), [

@@ -119,7 +119,7 @@ async function checkFigures(page: Page, plan: PlanNumbers, count: 3 | 6): Promis
     ['bubble', formatPercent(plan.bubbleRate)],
     ['tokens/s', formatRate(plan.tokensPerSecond)],
     ['MFU', formatPercent(plan.mfu)],
-    ['GPU-hours for 1B tokens', hours < 1000 ? formatNumber(hours) : formatCount(Math.round(hours))],
+    ['GPU hours for 1B tokens', hours < 1000 ? formatNumber(hours) : formatCount(Math.round(hours))],
   ].slice(0, count - 1);
   assert.equal(figures.size, count);
   assert.deepEqual(

@@ -150,7 +150,7 @@ export const sideCases: readonly Case[] = [
       const { tokensPerSecond } = chosenCandidate(plan());
       const hours = (384 * 3e11) / tokensPerSecond / 3600;
       const text = (await page.locator('.figures').innerText()).replace(/\s+/g, ' ');
-      assert.ok(text.includes(`GPU-hours for 300B tokens ${formatCount(Math.round(hours))}`), text);
+      assert.ok(text.includes(`GPU hours for 300B tokens ${formatCount(Math.round(hours))}`), text);
       assert.ok(text.includes(`for 300B tokens ${formatCount(Math.round(2 * hours))} EUR`), text);
       return undefined;
     },
@@ -199,14 +199,16 @@ export const sideCases: readonly Case[] = [
     },
   },
   {
-    name: 'side: shows over its numbers that a launcher refuses the files as written',
+    name: 'side: begins its verdict with what the launcher refuses, that of an older plan too',
     options: narrow,
     state: () => stateOf('side', plan(), { findings: [{ ...findings[0]!, code: 'vpp-layers-lost' }, ...findings] }),
     steps: async ({ page, send }) => {
-      assert.equal(await page.locator('.notice-start').innerText(), 'Does not start as written: 1 error. These times apply once it does.');
-      // The tab shows it then.
-      await send({ type: 'update', fields: { tabInView: true } });
-      await page.locator('.notice-start').waitFor({ state: 'detached' });
+      const verdict = page.locator('.glance-over .glance-words:visible');
+      assert.match(await verdict.innerText(), /^Does not start as written: 1\serror\. Fits, /);
+      assert.equal(await page.locator('.glance-words:visible strong').innerText(), 'Does not start as written: 1\u00a0error.');
+      await send({ type: 'update', fields: { staleEdits: 1 } });
+      await page.locator('.stale').waitFor();
+      assert.match(await verdict.innerText(), /^Does not start as written: 1\serror\. 1\sedit ago: Fits, /);
       return undefined;
     },
   },

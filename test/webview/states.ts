@@ -108,7 +108,11 @@ export const stateCases: readonly Case[] = [
       const refused = { ...findings[1]!, severity: 'error' as const };
       await send(show(stateOf('side', plan, { staleEdits: 3, findings: [refused] })));
       await page.getByText('from 3 edits ago').waitFor();
-      assert.match(await verdict.innerText(), /^3\sedits ago: Fits, /, 'a text that is read and has an error has no plan of its own');
+      assert.match(
+        await verdict.innerText(),
+        /^Does not start as written: 1\serror\. 3\sedits ago: Fits, /,
+        'such a text has no plan of its own',
+      );
       return undefined;
     },
   },

@@ -61,7 +61,7 @@ function speedFigures({ tokensPerSecond, mfu }: Candidate): HTMLElement[] {
 const tokensAsked = 1e9;
 const msPerDay = 864e5;
 
-/** GPU-hours, and money where a price is given: for the tokens to train on, else for a billion. */
+/** GPU hours, and money where a price is given: for the tokens to train on, else for a billion. */
 function costFigures({ request }: Plan, { tokensPerSecond }: Candidate, settings: TrainingCost | undefined): HTMLElement[] {
   const { training, cluster, layout } = request;
   const run = pricedRun({ tokens: training.tokens, gpuHourPrice: cluster.pricePerGpuHour }, settings);
@@ -71,12 +71,12 @@ function costFigures({ request }: Plan, { tokensPerSecond }: Candidate, settings
   return runFigures(
     { ...run, tokens: run.tokens ?? tokensAsked },
     { layout, tokensPerSecond },
-    t('GPU-hours for {0}', what),
+    t('GPU hours for {0}', what),
     set + unpriced,
   );
 }
 
-/** The GPU-hours of a run under `name`, and its money where it has a price; `more` ends the tooltip. */
+/** The GPU hours of a run under `name`, and its money where it has a price; `more` ends the tooltip. */
 export function runFigures(
   { tokens, gpuHourPrice, currency }: TrainingCost & { readonly tokens: number },
   { layout, tokensPerSecond }: Pick<PageLayout, 'layout' | 'tokensPerSecond'>,
@@ -97,7 +97,7 @@ export function runFigures(
             { value: amountText(cost), unit: currency },
             t('for {0}', what),
             null,
-            t('{0} GPU-hours at {1} {2}', hours, formatNumber(gpuHourPrice), currency),
+            t('{0} GPU hours at {1} {2}', hours, formatNumber(gpuHourPrice), currency),
             'plain',
           ),
         ]),

@@ -1,4 +1,3 @@
-import { startErrors } from '../../src/core/findings';
 import { plural } from '../../src/core/format';
 import { knownModelNames, knownModels } from '../../src/protocol/known-models';
 import type { PageState } from '../../src/protocol/page';
@@ -24,27 +23,9 @@ export function progressBar({ progress, incumbent }: Pick<PageState, 'progress' 
   return bar;
 }
 
-/**
- * Problems with what is shown: an error, files that a launcher refuses, a restricted workspace. Empty when there are none. The side view
- * does not repeat what the tab in view shows of its plan.
- */
-export function notices(state: PageState, host: Host): HTMLElement[] {
-  const { error, trusted, page, tabInView = false } = state;
-  const start = page === 'side' && tabInView ? null : startNotice(state);
-  return [error === null ? null : errorNotice(error, host), start, trusted ? null : restrictedNotice()].filter((notice) => notice !== null);
-}
-
-/** That a launcher refuses the config as written. Not shown for an opened layout, which is not in the files. */
-function startNotice({ plan, layout, findings }: PageState): HTMLElement | null {
-  const errors = startErrors(findings).length;
-  if (plan === null || (layout?.opened ?? null) !== null || errors === 0) return null;
-  const what = t('Does not start as written: {0}', plural(errors, t('error'), t('errors')));
-  return h(
-    'div',
-    { class: 'notice notice-quiet notice-start' },
-    icon('error'),
-    h('p', { class: 'notice-text' }, `${what}. ${t('These times apply once it does.')}`),
-  );
+/** Problems with what is shown: an error, a restricted workspace. Empty when there are none. */
+export function notices({ error, trusted }: PageState, host: Host): HTMLElement[] {
+  return [error === null ? null : errorNotice(error, host), trusted ? null : restrictedNotice()].filter((notice) => notice !== null);
 }
 
 /** The text of an error, with the buttons that help. */

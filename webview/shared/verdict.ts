@@ -21,7 +21,7 @@ import { whenChanged } from './when-changed';
 interface Glance {
   readonly element: HTMLElement;
   /** Null hides it. A verdict on a file that has errors by now shows how many edits old it is: the last good plan is what is shown. */
-  readonly show: (verdict: VerdictText | null, state: Pick<PageState, 'error' | 'findings' | 'staleEdits'>) => void;
+  readonly show: (verdict: VerdictText | null, state: PageState) => void;
 }
 
 /** The text of a verdict, its first sentence in bold, and what would help. */
@@ -64,23 +64,33 @@ export function makeGlance(lines: 'one line' | 'as many as it takes' = 'as many 
   const isOneLine = lines === 'one line';
   return {
     element,
-    show: (verdict, { error, findings, staleEdits }) => {
+    show: (verdict, state) => {
       element.hidden = verdict === null;
       if (verdict === null) return;
       const { sentences, isOver, helps } = verdict;
-      const editsAgo = error === null && startErrors(findings).length === 0 ? 0 : staleEdits;
-      changed([sentences, isOver, editsAgo, helps.map(({ label }) => label)], () => {
-        element.classList.toggle('glance-over', isOver && editsAgo === 0);
-        element.classList.toggle('glance-past', editsAgo > 0);
-        fill(sign, icon(isOver ? 'error' : 'check'));
-        const past = editsAgo === 0 ? null : `${t('{0} ago:', plural(editsAgo, t('edit'), t('edits')))} `;
-        const [first = '', ...others] = sentences.map(kept);
-        fill(words, past, h('strong', {}, first), ...others.flatMap((each) => (isOneLine ? [' ', h('span', {}, each)] : [` ${each}`])));
-        if (isOneLine) words.title = sentences.join(' ');
+      const refused = refusedText(state);
+      const editsAgo = state.error === null && refused === null ? 0 : state.staleEdits;
+      changed([sentences, refused, isOver, editsAgo, helps.map(({ label }) => label)], () => {
+        element.classList.toggle('glance-over', refused !== null || (isOver && editsAgo === 0));
+        element.classList.toggle('glance-past', refused === null && editsAgo > 0);
+        fill(sign, icon(isOver || refused !== null ? 'error' : 'check'));
+        const past = editsAgo === 0 ? '' : `${t('{0} ago:', plural(editsAgo, t('edit'), t('edits')))} `;
+        const [ofPlan = '', ...rest] = sentences;
+        const shown = [...(refused === null ? [] : [refused]), past + ofPlan, ...rest];
+        const [first = '', ...others] = shown.map(kept);
+        fill(words, h('strong', {}, first), ...others.flatMap((each) => (isOneLine ? [' ', h('span', {}, each)] : [` ${each}`])));
+        if (isOneLine) words.title = shown.join(' ');
         fill(help, ...(isOneLine ? helpMenu(helps) : helps.map(helpButton)));
       });
     },
   };
+}
+
+/** That the launcher refuses the files as written, whatever their plan is. Not shown for an opened layout, which is not in the files. */
+function refusedText(state: PageState): string | null {
+  const errors = startErrors(state.findings).length;
+  if (state.plan === null || openedLayout(state) !== null || errors === 0) return null;
+  return `${t('Does not start as written: {0}', plural(errors, t('error'), t('errors')))}.`;
 }
 
 function helpButton({ label, isPrimary, act }: Help, index: number): HTMLElement {
