@@ -1,4 +1,5 @@
-import { gpuPresets } from '../../cluster/presets';
+// Not the presets: the page loads this, and would load cards and other makers' GPUs with it.
+import { nvidiaServers } from '../../cluster/gpus/nvidia-servers';
 import type { CancelSignal } from '../../errors';
 import { formatCount, formatNumber } from '../../format';
 import { scheduleOn, mostTriedOperations, operationCount } from '../../schedules/on-layout';
@@ -97,8 +98,11 @@ type Alternative = { readonly to: Value } & Partial<Pick<PlanRequest, 'cluster' 
 const others: Readonly<Record<DecidingKey, (request: PlanRequest) => readonly Alternative[]>> = {
   'cluster.gpu': ({ cluster }) =>
     (['A100-80GB', 'H100-80GB', 'B200'] as const)
-      .filter((name) => gpuPresets[name].gpu.name !== cluster.gpu.name)
-      .map((name) => ({ to: name, cluster: { ...cluster, gpu: gpuPresets[name].gpu, links: gpuPresets[name].links } })),
+      .filter((name) => name !== cluster.gpu.name)
+      .map((name) => {
+        const { gpu, links } = nvidiaServers[name];
+        return { to: name, cluster: { ...cluster, gpu: { name, ...gpu }, links } };
+      }),
   'cluster.nodes': ({ cluster, layout, training }) =>
     Number.isInteger(training.globalBatch / (2 * layout.data) / training.microBatch)
       ? [
