@@ -69,7 +69,7 @@ export function makeGlance(lines: 'one line' | 'as many as it takes' = 'as many 
       if (verdict === null) return;
       const { sentences, isOver, helps } = verdict;
       const refused = refusedText(state);
-      const editsAgo = state.error === null && refused === null ? 0 : state.staleEdits;
+      const editsAgo = state.error === null && startErrors(state.findings).length === 0 ? 0 : state.staleEdits;
       changed([sentences, refused, isOver, editsAgo, helps.map(({ label }) => label)], () => {
         element.classList.toggle('glance-over', refused !== null || (isOver && editsAgo === 0));
         element.classList.toggle('glance-past', refused === null && editsAgo > 0);

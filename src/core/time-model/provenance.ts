@@ -126,7 +126,7 @@ function unmeasured(inputs: CostInputs, batch: number, tokens: number, program: 
       holds: attended > leastAttended,
       percent: Math.round(100 * attended * (isBenchmarked ? benchmarkSpread : 1)),
       reason: isBenchmarked
-        ? sentence`${name} on ${gpu.name} is known by kernel benchmarks, not by runs: ${part}`
+        ? sentence`the rate of ${name} on ${gpu.name} is from kernel benchmarks, not from runs: ${part}`
         : sentence`${name} was not measured on ${gpu.name}: ${part}`,
     },
     { holds: !gpu.gemmEfficiencyKnown, percent: 35, reason: sentence`no GEMM efficiency was measured on ${gpu.name}` },

@@ -101,7 +101,7 @@ function answerHead({ asked, tensor, gpu, measuredOn, prefill, remedy }: Prefill
     h(
       'p',
       { class: 'lead' },
-      t('Prompt of {0} over {1} of {2} x {3}', formatTokens(asked.tokens), plural(prefill.stages, t('stage'), t('stages')), tensor, gpu),
+      t('Prompt of {0} over {1} of {2} × {3}', formatTokens(asked.tokens), plural(prefill.stages, t('stage'), t('stages')), tensor, gpu),
     ),
     h(
       'dl',

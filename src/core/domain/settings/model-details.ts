@@ -17,7 +17,7 @@ export const routerScores = ['softmax', 'sigmoid', 'sqrtsoftplus'] as const;
 export const modelDetails = {
   activation: {
     read: text,
-    meaning: sentence`Activation of the feed-forward block, by Transformers' name; which one it is costs nothing.`,
+    meaning: sentence`Activation of the feed-forward block, by Transformers' name; all take the same time and memory.`,
   },
   activationClamp: { read: amount, meaning: sentence`Limit that the inputs of the activation are clamped to.` },
   gluOffset: { read: amount, meaning: sentence`Added to the linear half of a gated activation.` },

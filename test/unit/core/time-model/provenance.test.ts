@@ -68,7 +68,9 @@ describe('error bar of an analytic cost', () => {
       const inputs = request(gpu, llama3('70b', 4), { training, layout: {} });
       const { range, errorBecause } = rooflineProvenance(inputs, 1, 1_048_576);
       assert.ok(range[1] > 1.36 && range[1] <= 1.4, `${gpu} ${range[1]}`);
-      assert.ok(toText(errorBecause).startsWith(`${name} on ${inputs.cluster.gpu.name} is known by kernel benchmarks, not by runs: 9`));
+      assert.ok(
+        toText(errorBecause).startsWith(`the rate of ${name} on ${inputs.cluster.gpu.name} is from kernel benchmarks, not from runs: 9`),
+      );
     }
   });
 
