@@ -88,14 +88,19 @@ export interface RuntimeProfile {
    * slice.
    */
   readonly cachePasses?: number;
-  /** Tensor-parallel collectives overlap with the backward GEMMs that do not need them (Megatron-LM, Transformer Engine). */
-  readonly overlapsTensorParallel: boolean;
-  /** With sequence parallelism backward gathers the input of a sublayer's first product once more, and overlaps nothing with that. */
+  /**
+   * Tensor-parallel collectives overlap with the backward GEMMs that do not need them (Megatron-LM, Transformer Engine), or only where
+   * `asyncTensorParallel` asks for that.
+   */
+  readonly overlapsTensorParallel: boolean | 'if asked';
+  /** With sequence parallelism backward gathers the input of a sublayer's first product once more, also where nothing overlaps. */
   readonly gathersInputAgain?: true;
   /** The gradient exchange overlaps backward by default. */
   readonly overlapsGradReduce?: true;
   /** Gradients leave in the buckets of PyTorch's DDP. */
   readonly hasBucketsOfDdp?: true;
+  /** Gradients that add up in fp32 for a sharded optimizer are reduced whole after backward instead: no bucket, and nothing hides it. */
+  readonly shardsWithoutDdp?: true;
   /**
    * Gradients are all-reduced before the optimizer's shards take theirs: on a pipeline (DeepSpeed's `PipelineEngine._exec_reduce_grads`,
    * `buffered_allreduce_fallback`), or on any layout.
@@ -218,17 +223,21 @@ const profiles: Readonly<Record<Runtime, RuntimeProfile>> = {
     splitKeeps: 'graph',
     attentionKernels: ['flash2', 'cudnn'],
     compiles: false,
+    // its products in FP8 are its own (src/nanotron/fp8), not Transformer Engine's
+    keepsNarrow: false,
     // models/llama.py: 200 n h bytes of element-wise work in a layer for 96 of fused kernels
     eagerTraffic: 2.1,
-    overlapsTensorParallel: false,
+    // tp_linear_async_communication
+    overlapsTensorParallel: 'if asked',
     // tp_recompute_allgather, true by default
     gathersInputAgain: true,
-    // get_fp32_accum_hook: all-reduced in the buckets of DDP, whatever zero_stage is
+    // DDP with get_fp32_accum_hook, which has no scatter for ZeRO; releases with ZeRO 1 have no DDP (sync_gradients_across_dp)
     overlapsGradReduce: true,
     hasBucketsOfDdp: true,
+    shardsWithoutDdp: true,
     reducesWhole: 'always',
     fusesGradAccumulation: false,
-    zeroStage: { value: 0, reason: sentence`as nanotron's examples set zero_stage` },
+    zeroStage: { value: 0, reason: sentence`nanotron's examples set zero_stage to 0` },
     gradAccumulationFp32: { value: true, reason: sentence`as nanotron's examples set accumulate_grad_in_fp32` },
     unfusedLoss: sentence`nanotron computes it in fp32, kernel by kernel`,
     // test/golden/data/drawn.json

@@ -1,11 +1,13 @@
 import { formatCount } from '../format';
 import { splitsModel } from '../model/mixers';
 import type { Layout, PlanRequest } from '../domain/request';
+import { isLikeMegatron } from '../domain/runtime-habits';
 import { counted, sentence, type Sentence } from '../sentence';
 
 /**
  * Why a launcher does not start sizes of parallel groups on a model, whatever their GPUs; null where it does. The end of a sentence.
- * Megatron-LM and TorchTitan check them, and a config without a launcher is written for either: DeepSpeed's AutoTP divides heads unevenly.
+ * Megatron-LM, nanotron and TorchTitan check them, and a config without a launcher is written for any of them: DeepSpeed's AutoTP divides
+ * heads unevenly.
  *
  * Sources: `heads-tp`, `kv-heads-tp`, `width-tensor`, `experts-not-divisible`, `expert-world-factor`, `expert-overlap` and `expert-bias` of
  * `src/core/rules/checks`.
@@ -14,8 +16,8 @@ export function refusedSizes(request: PlanRequest, sizes: Omit<Layout, 'virtualS
   return refusedTensor(request, sizes.tensor) ?? (checksSizes(request) ? refusedExperts(request, sizes) : null);
 }
 
-function checksSizes({ capabilities, training: { runtime = 'megatron' } }: PlanRequest): boolean {
-  return capabilities === undefined || runtime === 'megatron' || runtime === 'torchtitan';
+function checksSizes({ capabilities, training: { runtime } }: PlanRequest): boolean {
+  return capabilities === undefined || isLikeMegatron(runtime) || runtime === 'torchtitan';
 }
 
 /** The same for a tensor size, whatever the other sizes. */

@@ -1,4 +1,5 @@
 import { elementBytes } from '../domain/number-formats';
+import { overlapsInPieces } from '../domain/runtime-habits';
 import { mtpDepths } from '../model/multi-token-prediction';
 import { feedForwardWidth, paddedVocab } from '../model/parameters';
 import type { WorkUnit } from '../schedules/schedule';
@@ -53,7 +54,7 @@ function passingBytes(inputs: MemoryInputs, source: WorkUnit, { kind, whole }: U
   const isMadeAgain = whole || training.recompute === 'op';
   const activated = model.gatedMlp ? (isEager(inputs) ? 3 : 2) : 1;
   const widths = isMadeAgain ? activated + Number(whole) : 0;
-  const ends = training.asyncTensorParallel === true ? 0 : isMadeAgain ? 2 : 1;
+  const ends = overlapsInPieces(training) ? 0 : isMadeAgain ? 2 : 1;
   const elements = ends * model.hidden + (widths * feedForwardWidth(model, kind)) / layout.tensor;
   return elementBytes(training) * localTokens(inputs, stackUnit(inputs, source, kind)) * elements;
 }

@@ -9,6 +9,7 @@ import type { Located } from '../domain/located';
 import type { ModelSpec } from '../domain/model';
 import type { Layout, TrainingSpec } from '../domain/request';
 import { runtimeProfile, usualAccumulation, usualLoss, type Runtime } from '../domain/runtime';
+import { reducesAfterBackward } from '../domain/runtime-habits';
 import { scheduleOn } from '../schedules/on-layout';
 import { openNames } from '../domain/settings/setting';
 import { settings } from '../domain/settings/table';
@@ -63,7 +64,6 @@ export function resolveTraining(
     ),
     dropout: valueOrDefault('training.dropout', given.dropout, () => settings.training.dropout.assumed),
     ...recipe,
-    ...(runtime.overlapsGradReduce === true ? { overlapGradReduce: true } : {}),
     ...givenValues(optional(given)),
     ...resolveAdapter(run, model, valueOrDefault),
     ...named,
@@ -71,13 +71,16 @@ export function resolveTraining(
   };
   recordKernel(cluster, draft, valueOrDefault);
   const { dataReplicate, ...others } = draft;
+  const gradAccumulationFp32 =
+    recipe.gradAccumulationFp32 ??
+    valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => usualAccumulation(runtime, draft));
+  const overlaps = runtime.overlapsGradReduce === true && !reducesAfterBackward({ ...draft, gradAccumulationFp32 });
   return {
+    ...(overlaps ? { overlapGradReduce: true } : {}),
     ...others,
     // groups of HSDP shard inside; without ZeRO all replicas are alike
     ...(draft.zeroStage === 0 || dataReplicate === undefined ? {} : { dataReplicate }),
-    gradAccumulationFp32:
-      recipe.gradAccumulationFp32 ??
-      valueOrDefault('training.gradAccumulationFp32', given.gradAccumulationFp32, () => usualAccumulation(runtime, draft)),
+    gradAccumulationFp32,
   };
 }
 

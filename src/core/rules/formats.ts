@@ -1,3 +1,4 @@
+import { isLikeMegatron } from '../domain/runtime-habits';
 import type { ConfigFormat, LauncherFormat } from '../run/config-format';
 import { launcherFormats, launchers } from '../launchers/registry';
 import type { LauncherTraits } from '../launchers/traits';
@@ -9,17 +10,16 @@ function launchersThat(have: (traits: LauncherTraits) => boolean): readonly Laun
 /** Launchers whose ranks multiply as those of any, and whose program has checks of its own or runs on something else than GPUs. */
 const isApart = ({ accelerator, hasOwnChecks }: LauncherTraits): boolean => accelerator !== undefined || hasOwnChecks === true;
 
-/** Whether ranks and sizes are as Megatron-LM's, nanotron's included. */
-const isLikeMegatron = (traits: LauncherTraits): boolean =>
-  (traits.runtime === 'megatron' || traits.runtime === 'nanotron') && !isApart(traits);
+/** Whether ranks and sizes are as Megatron-LM's, on GPUs and without checks of its own. */
+const hasMegatronSizes = (traits: LauncherTraits): boolean => isLikeMegatron(traits.runtime) && !isApart(traits);
 
-/** Launchers that run Megatron-LM's training loop or one like it, and check its arguments. */
-export const megatronFormats = launchersThat(isLikeMegatron);
+/** Launchers that run Megatron-LM's training loop, and nanotron, which has its sizes and not its arguments. */
+export const megatronFormats = launchersThat(hasMegatronSizes);
 
 /** Launchers whose arguments Megatron-LM's own checks apply to. */
 export const megatronLmFormats = launchersThat(({ takesMegatronArguments }) => takesMegatronArguments);
 
-export const withTorchtitan = launchersThat((traits) => isLikeMegatron(traits) || traits.runtime === 'torchtitan');
+export const withTorchtitan = launchersThat((traits) => hasMegatronSizes(traits) || traits.runtime === 'torchtitan');
 
 /** Launchers that split and shard with PyTorch's own device mesh, or replicate with DDP, too. */
 export const withFsdp = [...withTorchtitan, ...launchersThat(({ runtime }) => runtime === 'fsdp1' || runtime === 'ddp')];

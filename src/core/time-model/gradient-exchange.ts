@@ -3,6 +3,7 @@ import { joinedGpus } from '../domain/cluster';
 import { elementBytes, narrowBytes } from '../domain/number-formats';
 import type { TrainingSpec } from '../domain/request';
 import { resolveRankOrder, runtimeProfile } from '../domain/runtime';
+import { reducesAfterBackward } from '../domain/runtime-habits';
 import { adapterParameters, headAdapterParameters } from '../model/adapters';
 import { layerGroups, layersByKind, type LayerGroup } from '../model/layers';
 import { normParameters } from '../model/norms';
@@ -116,6 +117,7 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   if (inPasses.weights) return 0;
   if (updatesWholeTensors(training)) return tensorExchangeMs(inputs, stage, windows);
   const { reducesWhole, hasBucketsOfDdp = false } = runtimeProfile(training);
+  const overlaps = training.overlapGradReduce === true && !reducesAfterBackward(training);
   const isScattered = sharded && !(reducesWhole === 'always' || (layout.pipeline > 1 && reducesWhole === 'on pipelines'));
   const gradient = training.gradAccumulationFp32 && (sharded || hasBucketsOfDdp) ? 4 : element;
   const scattered = inPasses.gradients ? 0 : isScattered ? gradient : 2 * gradient;
@@ -136,7 +138,7 @@ export function gradientExchangeTime(inputs: CostInputs, stage: StageLayers, win
   const waitedMs = (bytes: number, overlaps: boolean | undefined, within: readonly OverlapWindow[], apartMs = 0): number =>
     exposedMs((1e3 * bytes * volume) / bandwidth + apartMs, (1e3 * bytes * bucket) / bandwidth, overlaps, within);
   return (
-    waitedMs(scattered, training.overlapGradReduce, windows.gradients, groupsMs) +
+    waitedMs(scattered, overlaps, windows.gradients, groupsMs) +
     waitedMs(sharded ? gatheredBytes(training) : 0, training.overlapParamGather, [windows.weights]) +
     (inNode ? 1e3 * allReduceSeconds(0, ranks, cluster) : 0)
   );

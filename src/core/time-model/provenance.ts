@@ -170,7 +170,13 @@ function unmeasuredProgram(program: Program | undefined, training: CostInputs['t
   const { name: as, publishedOverPredicted } = runtimeProfile(training);
   if (publishedOverPredicted !== undefined) {
     const [least, most] = publishedOverPredicted;
-    return [{ percent: 35, reason: sentence`published runs of ${as} took ${least} to ${most} times as long as planned` }];
+    return [
+      {
+        percent: Math.round(100 * (most - 1)),
+        onlySlower: true,
+        reason: sentence`published runs of ${as} took ${least} to ${most} times as long as planned, for reasons that are not known`,
+      },
+    ];
   }
   if (program?.ownTraining !== true) return [];
   return [{ percent: 35, reason: sentence`no run of ${program.name} is among those that ranges are made from: timed as ${as}` }];

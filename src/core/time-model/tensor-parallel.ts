@@ -4,6 +4,7 @@ import type { LayerKind } from '../domain/model';
 import { hasAttention, layerStateMixer, stateWidths } from '../model/mixers';
 import { layerExperts, feedForwardWidth, upProjections, attentionWidths } from '../model/parameters';
 import { runtimeProfile } from '../domain/runtime';
+import { overlapsInPieces } from '../domain/runtime-habits';
 import { allReduceSeconds, exposedSeconds, gatherSeconds } from './collectives';
 import { deviceRates, type CostInputs } from './rates';
 import type { Product } from './tally';
@@ -57,18 +58,24 @@ export function tensorParallelSeconds(
   const product = (rows: number, columns: number, inner: number): number => Math.max(linear(rows, columns, inner), floor);
   const scatter = gatherSeconds(bytes, layout.tensor, cluster);
   const gather = gatherSeconds((bytes * inputBytes(training)) / elementBytes(training), layout.tensor, cluster);
-  const isAsync = training.asyncTensorParallel === true;
+  const isAsync = overlapsInPieces(training);
   const { overlapsTensorParallel, gathersInputAgain = false } = runtimeProfile(training);
+  const isAsked = overlapsTensorParallel === 'if asked' && training.asyncTensorParallel === true;
+  const overlapsBackward = overlapsTensorParallel === true || isAsked;
+  /** What outlasts a rank's own part of a product, which needs nothing of the others. */
+  const outlastingOwn = (seconds: number, whole: number): number => (isAsked ? Math.max(0, seconds - whole / layout.tensor) : seconds);
   let forward = 0;
   let backward = 0;
   for (const { first, last } of sublayers) {
     const ofFirst = sum(first, ([rows, columns, inner]) => product(rows, columns, inner));
     const inputGradient = sum(first, ([rows, columns, inner]) => product(rows, inner, columns));
     const weightGradient = frozen ? 0 : sum(first, ([rows, columns, inner]) => product(inner, columns, rows));
-    forward += isAsync ? exposedSeconds(gather, ofFirst) + exposedSeconds(scatter, product(...last)) : gather + scatter;
-    if (overlapsTensorParallel)
+    forward += isAsync
+      ? exposedSeconds(gather, ofFirst) + exposedSeconds(scatter, product(...last))
+      : outlastingOwn(gather, ofFirst) + scatter;
+    if (overlapsBackward)
       backward +=
-        (isAsync ? exposedSeconds(gather, product(last[0], last[2], last[1])) : gather) +
+        (isAsync ? exposedSeconds(gather, product(last[0], last[2], last[1])) : outlastingOwn(gather, product(last[0], last[2], last[1]))) +
         Math.max(0, gather - inputGradient) +
         Math.max(0, scatter - weightGradient);
     else

@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fittedRates } from '../../../src/core/cluster/gpus/fitted-rates';
 import { measuredKinds, unseenKinds } from '../../../src/core/time-model/measured-kinds';
-import { maximum } from '../../../src/core/numbers';
+import { maximum, minimum } from '../../../src/core/numbers';
 import { measuredMemory, measuredMemoryOfAll } from '../../../src/core/memory-model/measured-memory';
 import { memoryRuns, residualsOf, residualTable } from '../../golden/memory-residuals';
 import { fit } from '../../golden/fit/left-out';
 import { drawnRows, drawnSources } from '../../golden/drawn';
+import { runtimeProfile } from '../../../src/core/domain/runtime';
 import { coverage, rangesOf } from '../../golden/measured-kinds';
 import {
   accuracyClaims,
@@ -95,6 +96,13 @@ describe('README, docs/accuracy.md and docs/elastic.md (npm run golden -- --writ
   it('shows runs that were drawn after the constants as they are now', async () => {
     const now = drawnTable(drawnSources(await drawnRows()));
     assert.deepEqual(rowsOf(tableIn(accuracy, now)), rowsOf(now));
+  });
+
+  it('has in the reason for a range what drawn runs of a runtime took over the plan', async () => {
+    const rows = (await drawnRows()).filter(({ case: { family } }) => family === 'nanotron');
+    const ratios = rows.map(({ case: { seconds }, predicted: { iterationMs } }) => (1e3 * (seconds ?? NaN)) / iterationMs);
+    const rounded = [minimum(ratios), maximum(ratios)].map((ratio) => Number(ratio.toFixed(1)));
+    assert.deepEqual(rounded, runtimeProfile({ runtime: 'nanotron' }).publishedOverPredicted);
   });
 
   it('shows equal slices and longer sequences of TeraPipe as they are now', () => {

@@ -22,6 +22,13 @@ import { parseYaml, type YamlDocument } from '../../languages/yaml/document';
 const checkpointing = (whenTrue: string, whenFalse: string) =>
   anyOf((written) => (/^(true|yes|on)$/i.test(written) ? whenTrue : /^(false|no|off|null|none)$/i.test(written) ? whenFalse : undefined));
 
+/** Options of `torch.compile`, each of which turns it on (`TrainingArguments.__post_init__` of transformers/training_args.py). */
+const compileOptions = rows(
+  anyOf((written) => (/^(null|none|~|)$/i.test(written) ? undefined : true)),
+  'torch_compile_backend',
+  'torch_compile_mode',
+);
+
 /** Keys of Axolotl, then of LLaMA-Factory. */
 const trainerKeys: Table = {
   flavor: [row('base_model', word), row('model_name_or_path', word)],
@@ -42,7 +49,7 @@ const trainerKeys: Table = {
       anyOf((written) => (/^(true|yes|on)$/i.test(written) ? 'fp16' : undefined)),
     ),
   ],
-  compile: [row('torch_compile', lenient(on(true)))],
+  compile: [...compileOptions, row('torch_compile', lenient(on(true)))],
   attention: [
     row('flash_attention', lenient(fixed('flash'))),
     row(
@@ -80,6 +87,9 @@ const trainerKeys: Table = {
   ],
 };
 
+/** Axolotl hands the options of `torch.compile` on only with `torch_compile`. */
+const axolotlKeys: Table = { ...trainerKeys, compile: [row('torch_compile', lenient(on(true)))] };
+
 /** Keys that a plan has. */
 const planned: ReadonlySet<string> = new Set([
   ...Object.values(trainerKeys).flatMap((rules) => rules.map(({ name }) => name)),
@@ -103,7 +113,7 @@ export const trainerFiles: Composition = {
     const reader = createKeyReader(own, environmentOnly);
     const [sharding = shardingByName(own)] = layers.filter(isJson).map(readShardingFacts);
     const [optimizer] = layers.filter(isJson).map(optimizerOfDeepSpeed);
-    const ofTrainer = reader.facts(trainerKeys);
+    const ofTrainer = reader.facts(own.root.entries.has('base_model') ? axolotlKeys : trainerKeys);
     const written: Facts = { ...fsdpDefaults(own), ...sharding, ...defaultOptimizerRank(ofTrainer), ...ofTrainer, ...optimizer };
     const facts = withCheckpointing(written);
     return {

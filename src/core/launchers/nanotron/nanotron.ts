@@ -2,7 +2,7 @@ import { byDefault } from '../../domain/located';
 import type { Facts, LauncherFile } from '../../run/facts';
 import { choice, count, fixed, on } from '../../languages/reads';
 import { row, lenient, under, written, type Table } from '../tables/table';
-import { createKeyReader } from '../tables/keys';
+import { createKeyReader, type KeyReader } from '../tables/keys';
 import { launcherFile } from '../tables/launcher-file';
 import { environmentOnly } from '../../languages/yaml/references';
 import { anyOf, torchDtypes, word } from '../tables/reads';
@@ -45,6 +45,7 @@ export const nanotronKeys: Table = {
       ),
     ),
   ],
+  asyncTensorParallel: [row('parallelism.tp_linear_async_communication', on(true))],
   recomputeGranularity: [
     row(
       'parallelism.recompute_layer',
@@ -75,7 +76,15 @@ export function readNanotron(file: string, text: string): LauncherFile {
   const document = parseYaml(file, text, 'last');
   const reader = createKeyReader(document, environmentOnly);
   const facts = reader.facts(nanotronKeys);
-  return launcherFile(document, 'nanotron', { ...nanotronDefaults(facts), ...facts }, reader);
+  const all = { ...nanotronDefaults(facts), ...facts };
+  return { ...launcherFile(document, 'nanotron', all, reader), ...gatheredOnce(facts, reader) };
+}
+
+/** Inputs that are gathered once and kept: every plan counts them gathered again. */
+function gatheredOnce({ tensor, sequenceParallel }: Facts, reader: KeyReader): Pick<LauncherFile, 'leftOut'> {
+  const isKept = reader.one('parallelism.tp_recompute_allgather', on(true))?.value === false;
+  const hasGathers = (tensor?.value ?? 1) > 1 && sequenceParallel?.value === true;
+  return isKept && hasGathers ? { leftOut: ['parallelism.tp_recompute_allgather: false'] } : {};
 }
 
 function nanotronDefaults({ heads, recomputeGranularity }: Facts): Facts {

@@ -31,6 +31,11 @@ function toggle<const T>(value: T): FlagRead<T> {
   return { words: 'many', of: ([written = 'true']) => (/^(true|yes|on|1)$/i.test(written) ? { value } : { silent: true }) };
 }
 
+/** An option that turns something on, whatever it names. */
+function always<const T>(value: T): FlagRead<T> {
+  return { words: 'one', of: ([written = '']) => (/^(none|null|)$/i.test(written) ? { silent: true } : { value }) };
+}
+
 /** `attn_implementation` of Transformers. */
 const attentionWord = lenient(choice({ flash_attention_2: 'flash', flash_attention_3: 'flash', sdpa: 'flash', eager: 'unfused' }));
 const kernelWord = lenient(choice({ flash_attention_2: 'flash2', flash_attention_3: 'flash3', sdpa: null, eager: null }));
@@ -103,7 +108,7 @@ const table: FlagTable = {
     row('mixed-precision', mixedPrecision),
     ...rows(lenient(choice(torchDtypes)), ...dtypeKeys),
   ],
-  compile: [row('torch-compile', toggle(true))],
+  compile: [...rows(always(true), 'torch-compile-backend', 'torch-compile-mode'), row('torch-compile', toggle(true))],
   attention: [row('attn-implementation', attentionWord)],
   attentionKernel: [row('attn-implementation', kernelWord)],
   recomputeGranularity: [

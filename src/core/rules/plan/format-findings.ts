@@ -146,7 +146,7 @@ function missedBy(capability: string, { least, below }: Need, runtime: Runtime |
 
 /** TorchTitan's `float8.emulate` runs FP8 on any GPU; some libraries that Accelerate takes for FP8 do, too. */
 function stops(runtime: Runtime | undefined, need: Need): boolean {
-  return runtime === 'megatron' || runtime === 'nanotron' || (runtime === 'torchtitan' && need !== fp8);
+  return runtime === 'megatron' || (runtime === 'torchtitan' && need !== fp8);
 }
 
 /** What a GPU computes instead, as settings of terapipe.json. */

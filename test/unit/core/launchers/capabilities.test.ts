@@ -97,6 +97,13 @@ describe('what a launcher can run and its file can express', () => {
     const compile = async (files: Record<string, string>) => (await planned(files)).request.training.compile;
     assert.equal(await compile(factory('torch_compile: true')), true);
     assert.equal(await compile(axolotl('torch_compile: auto')), undefined);
+    for (const option of ['torch_compile_backend: inductor', 'torch_compile_mode: max-autotune']) {
+      assert.equal(await compile(factory(option)), true);
+      assert.equal(await compile(factory(`torch_compile: false\n${option}`)), true);
+      // which hands it on with torch_compile only
+      assert.equal(await compile(axolotl(option)), undefined);
+    }
+    assert.equal(await compile(factory('torch_compile_backend: null')), undefined);
   });
 
   it('makes settings that a file leaves out those of its program', async () => {

@@ -5,7 +5,7 @@ import { bestFirst } from '../../../../src/core/layout-search/search';
 import { candidateGroups } from '../../../../src/core/layout-search/space';
 import { scheduleOn } from '../../../../src/core/schedules/on-layout';
 import { toSearchProblem } from '../../../../src/core/layout-search/problem';
-import { refusedSizes } from '../../../../src/core/layout-search/refused-sizes';
+import { refusedSizes, refusedTensor } from '../../../../src/core/layout-search/refused-sizes';
 import { resolveRun } from '../../../../src/core/plan-request/resolve';
 import { runFindings } from '../../../../src/core/rules/run-findings';
 import type { Run } from '../../../../src/core/run/run';
@@ -79,6 +79,15 @@ describe('sizes of a layout that no launcher starts', () => {
       () => bestFirst(toSearchProblem(run, resolveRun(run, defaults)), { bestOnly: true }),
       /25 attention heads are not divisible by a tensor size of 2/,
     );
+  });
+
+  it("are refused in searches of nanotron's files, which check them too", async () => {
+    const file = readFileSync(path.join(import.meta.dirname, '../../../fixtures/launchers/nanotron.yaml'), 'utf8');
+    const run = await load({
+      'nanotron.yaml': file.replace('num_attention_heads: 20', 'num_attention_heads: 30').replace('hidden_size: 2560', 'hidden_size: 3840'),
+    });
+    const why = refusedTensor(resolveRun(run, defaults), 4);
+    assert.equal(why === null ? '' : toText(why), '30 attention heads are not divisible by a tensor size of 4');
   });
 
   it('name the GPUs of a stage that experts do not fit on', async () => {

@@ -61,6 +61,8 @@ describe('a number format that a GPU does not compute', () => {
     const [fp8] = await findings({ gpu: 'A100-80GB', training: megatron({}) });
     assert.match(say(fp8!.message), /^FP8 does not run on A100-80GB, .* is 8\.0: "Device compute capability 8\.9 /);
     assert.equal(say(fp8!.fixes[0]!.title), 'Multiply in bf16 or fp16');
+    const [own] = await findings({ gpu: 'A100-80GB', training: { ...megatron({}), runtime: 'nanotron' } });
+    assert.deepEqual([own!.severity, say(own!.message)], ['warning', 'FP8 does not run on A100-80GB, whose compute capability is 8.0']);
   });
 
   it('is none where the GPU computes it, and none of GPUs whose compute capability is not known', async () => {

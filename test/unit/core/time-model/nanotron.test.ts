@@ -4,6 +4,7 @@ import { gatherSeconds } from '../../../../src/core/time-model/collectives';
 import { gradientExchangeTime } from '../../../../src/core/time-model/gradient-exchange';
 import { tensorParallelSeconds } from '../../../../src/core/time-model/tensor-parallel';
 import { usualLoss } from '../../../../src/core/domain/runtime';
+import { reducesAfterBackward } from '../../../../src/core/domain/runtime-habits';
 import type { Layout, TrainingSpec } from '../../../../src/core/domain/request';
 import { llama3, request } from '../../../golden/requests';
 
@@ -36,6 +37,31 @@ describe('times under nanotron', () => {
     const { forward, backward } = tensorParallelSeconds(run, 4096);
     assert.ok(Math.abs(forward / once - 4) < 1e-9);
     assert.ok(Math.abs(backward / once - 6) < 1e-9);
+  });
+
+  it('hides with asynchronous products what Megatron-LM hides in backward, and a share of both other gathers', () => {
+    const layout = { tensor: 4 };
+    const times = (training: Partial<TrainingSpec>, tokens: number) =>
+      tensorParallelSeconds(inputs({ sequenceParallel: true, ...training }, layout), tokens);
+    const async = { asyncTensorParallel: true };
+    const [plain, hidden, megatron] = [times({}, 4096), times(async, 4096), times({ runtime: 'megatron' }, 4096)] as const;
+    assert.ok(hidden.forward < plain.forward && hidden.forward > plain.forward / 2);
+    assert.ok(hidden.backward < megatron.backward && megatron.backward < plain.backward);
+    assert.deepEqual(times({ asyncTensorParallel: false }, 4096), plain);
+  });
+
+  it('hides no gradients of a sharded optimizer in fp32, which leave whole after backward', () => {
+    const none = { weights: { share: 0, ms: 0 }, gradients: [{ share: 1, ms: 0 }] };
+    const exchange = (training: Partial<TrainingSpec>, windows?: typeof none) =>
+      gradientExchangeTime(
+        inputs({ overlapGradReduce: true, gradAccumulationFp32: true, ...training }, { data: 8 }),
+        { layers: 8 },
+        windows,
+      );
+    assert.ok(exchange({ zeroStage: 0 }) < 0.6 * exchange({ zeroStage: 0 }, none));
+    assert.equal(exchange({ zeroStage: 1 }), exchange({ zeroStage: 1 }, none));
+    const half = { runtime: 'nanotron', zeroStage: 1, gradAccumulationFp32: false } as const;
+    assert.deepEqual([reducesAfterBackward(half), reducesAfterBackward({ ...half, gradAccumulationFp32: true })], [false, true]);
   });
 
   it('all-reduces gradients in fp32 whatever the optimizer shards, and then gathers the weights', () => {

@@ -93,8 +93,13 @@ describe('error bar of an analytic cost', () => {
     const as = 'timed as Megatron-LM with Transformer Engine; ';
     assert.deepEqual(of('fast-llm').range, [0.65, 1.35]);
     assert.ok(toText(of('fast-llm').errorBecause).startsWith(`no run of Fast-LLM is among those that ranges are made from: ${as}`));
-    assert.deepEqual(of('nanotron').range, [0.65, 1.35]);
-    assert.ok(toText(of('nanotron').errorBecause).startsWith(`published runs of nanotron took 1.3 to 4 times as long as planned; `));
+    assert.equal(of('nanotron').range[1], 4);
+    assert.ok(of('nanotron').range[0] > 0.65);
+    assert.ok(
+      toText(of('nanotron').errorBecause).startsWith(
+        `published runs of nanotron took 1.3 to 4 times as long as planned, for reasons that are not known; `,
+      ),
+    );
     const { range } = rooflineProvenance(run, run.training.microBatch, run.training.sequenceLength);
     assert.deepEqual(of('megatron-shell').range, range);
     assert.deepEqual(of('nemo').range, range);
