@@ -314,7 +314,7 @@ export const layoutCases: readonly Case[] = [
     state: state(found),
     steps: async (open) => {
       const { page } = open;
-      assert.equal(await page.getByText('GPU hours').count(), 0);
+      assert.equal(await page.locator('.layout-view').getByText('GPU hours').count(), 0);
       await page.getByRole('textbox', { name: 'Tokens to train on' }).fill('1.5T');
       const { answer } = found();
       const hours = (1.5e12 / answer!.plans[answer!.best]!.tokensPerSecond / 3600) * answer!.gpus;

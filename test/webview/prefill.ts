@@ -33,7 +33,7 @@ export const prefillCases: readonly Case[] = [
     state: () => prefillState(),
     steps: async ({ page, messages }) => {
       await page.getByRole('tab', { name: 'Prefill' }).click();
-      assert.match(await page.locator('.prefill-head .lead').innerText(), /^Prompt of 16.+ tokens over 4 stages of 8 x H100-80GB$/);
+      assert.match(await page.locator('.prefill-head .lead').innerText(), /^Prompt of 16.+ tokens over 4 stages of 8 × H100-80GB$/);
       assert.match(await page.locator('.prefill-head').innerText(), /Proved optimal/);
       const rows = page.getByRole('region', { name: 'Chunk lengths by rule' }).locator('tbody tr');
       const names = await rows.allInnerTexts();

@@ -317,7 +317,7 @@ export const profileCases: readonly Case[] = [
       await panel.getByText('Compared with a100.json').waitFor();
       assert.match(
         await textOf(open),
-        /NVIDIA A100-SXM4-80GB takes [\d.]+ to [\d.]+× the time forward and .* backward\. They differ in precision\./,
+        /NVIDIA A100-SXM4-80GB takes [\d.]+ to [\d.]+x the time forward and .* backward\. They differ in precision\./,
       );
       const cells = await panel.locator('.profile-ratios tbody tr').allInnerTexts();
       assert.deepEqual(
@@ -334,7 +334,7 @@ export const profileCases: readonly Case[] = [
       );
       await panel.locator('.profile-ratio-canvas').focus();
       await page.keyboard.press('End');
-      assert.match(await panel.locator('.profile-ratio-canvas .tooltip').innerText(), /ward of 1,024 tokens\n[\d.]+× the time/);
+      assert.match(await panel.locator('.profile-ratio-canvas .tooltip').innerText(), /ward of 1,024 tokens\n[\d.]+x the time/);
       await choose('Profile', /^a100/);
       await panel.getByRole('heading', { name: 'NVIDIA A100-SXM4-80GB' }).waitFor();
       assert.doesNotMatch(await textOf(open), /used by this plan/);
