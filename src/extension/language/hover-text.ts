@@ -1,5 +1,6 @@
 import type { HoverText } from './explanation';
 import { findNodeAtOffset, parseTree, type Node } from 'jsonc-parser';
+import { settingOfKey } from '../../core/domain/settings/table';
 import type { Assumption } from '../../core/domain/request';
 import type { TextRange } from '../../core/domain/located';
 import { explanationFor, scenarioLines } from './explanations';
@@ -51,8 +52,8 @@ export function hoverAt(
   const served = key === 'model.maxPositions' && state.prefill?.run === run ? servedLines(state.prefill.answer, t) : [];
   const written = `${path.join('.')}: ${valueText(located.value)}`;
   const lines = [...derived, ...frozen, ...served, ...scenarioLines(plan, t)];
-  // VS Code shows what a key means from the schema, in the same hover
-  if (hasSchema.test(file)) return { range: property.range, title: written, lines };
+  // VS Code shows what a setting means from the schema, in the same hover; of other keys it has less
+  if (hasSchema.test(file) && settingOfKey(key) !== null) return { range: property.range, title: written, lines };
   return { range: property.range, title: explanation.meaning(t), lines: [written, ...lines] };
 }
 
