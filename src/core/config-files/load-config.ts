@@ -1,4 +1,5 @@
 import { formatNumber } from '../format';
+import { isLikeMegatron } from '../domain/runtime-habits';
 import { settingNamed } from '../domain/settings/table';
 import { adaptersNotPlanned } from '../run/adapters';
 import { ExpectedError, configError } from '../errors';
@@ -247,8 +248,8 @@ function notTraining(place: Place, purpose: Exclude<Purpose, 'training'>): Expec
 
 /** A Trainer trains with the dropout of the model's config; launchers on Megatron Core have settings of their own for it. */
 function withDropout(run: Run, { training: { dropout } }: HuggingFaceModel): Run {
-  const runtime = run.training.runtime?.value ?? 'megatron';
-  if (dropout === undefined || run.training.dropout !== undefined || runtime === 'megatron' || runtime === 'terapipe') return run;
+  const runtime = run.training.runtime?.value;
+  if (dropout === undefined || run.training.dropout !== undefined || isLikeMegatron(runtime) || runtime === 'terapipe') return run;
   return { ...run, training: { ...run.training, dropout } };
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'mocha';
 import { configError } from '../../../../src/core/errors';
 import { fileStart } from '../../../../src/core/languages/json/document';
@@ -97,6 +99,14 @@ ${more}`;
         assert.equal(await inFp32('  --bf16: true\n'), 'as Megatron-LM does');
       });
     }
+  });
+
+  it('of nanotron has no dropout from a config.json next to it, since its modules have none', async () => {
+    const text = readFileSync(path.join(__dirname, '../../../fixtures/launchers/nanotron.yaml'), 'utf8');
+    const dropping = JSON.stringify({ ...(JSON.parse(llama) as object), attention_dropout: 0.1 });
+    const { run } = await loadConfig('nanotron.yaml', text, world({ 'config.json': dropping }));
+    assert.ok(run);
+    assert.equal(run.training.dropout, undefined);
   });
 
   it('is not an error when the sizes of the model are nowhere, and is not planned', async () => {
