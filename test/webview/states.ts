@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
 import type { OpenOptions } from './browser';
 import { show, until, type Case } from './cases';
 import { findings, planOf, stateOf } from './fixtures';
@@ -8,6 +9,14 @@ const side: OpenOptions = { kind: 'side', width: 320 };
 const tab: OpenOptions = { kind: 'tab', width: 1280 };
 const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'&';
 const hostileSentence = sentence`${hostile}`;
+
+/** Presses the button of a known model and holds it; `words` are those of the verdict. */
+async function pressModel(page: Page) {
+  const model = page.getByRole('button', { name: 'Qwen3 32B' });
+  await model.hover();
+  await page.mouse.down();
+  return { model, words: page.locator('.glance-words:visible') };
+}
 
 /** Every state that a page can be in, except showing a plan. */
 export const stateCases: readonly Case[] = [
@@ -32,11 +41,8 @@ export const stateCases: readonly Case[] = [
     options: side,
     state: () => null,
     steps: async ({ page, send, messages }) => {
-      const model = page.getByRole('button', { name: 'Qwen3 32B' });
-      const words = page.locator('.glance-words:visible');
+      const { model, words } = await pressModel(page);
       const next = show(stateOf('side', planOf({ unit: 64 })));
-      await model.hover();
-      await page.mouse.down();
       await send(next);
       await send({ type: 'update', fields: { trusted: false } });
       await page.evaluate('harness.drawn()');
@@ -60,10 +66,7 @@ export const stateCases: readonly Case[] = [
     options: side,
     state: () => null,
     steps: async ({ page, send, messages }) => {
-      const model = page.getByRole('button', { name: 'Qwen3 32B' });
-      const words = page.locator('.glance-words:visible');
-      await model.hover();
-      await page.mouse.down();
+      const { words } = await pressModel(page);
       await send(show(stateOf('side', planOf({ unit: 64 }))));
       // Of the first click the end, of the second the begin, in one task: so they come where a frame takes long.
       const events = ["PointerEvent('pointerup'", "MouseEvent('click'", "PointerEvent('pointerdown'"].map(

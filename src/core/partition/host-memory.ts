@@ -16,6 +16,8 @@ import { hostParts, type HostMemory, type HostPart } from './host-parts';
 
 type HostInputs = Pick<PlanRequest, 'model' | 'training' | 'layout' | 'cluster'>;
 type RankMemory = Readonly<Record<HostPart | 'checkpoint' | 'nvme', number>>;
+/** What does not depend on the schedule. */
+type FixedMemory = Omit<RankMemory, 'activations'>;
 
 /**
  * Memory of the host that the ranks of a node take, on the node that takes most. Without the processes themselves: interpreter, libraries
@@ -25,7 +27,7 @@ type RankMemory = Readonly<Record<HostPart | 'checkpoint' | 'nvme', number>>;
  */
 export function hostMemory(request: HostInputs, schedule: ScheduleName, stages: readonly Pick<StageMemory, 'hostBytes'>[]): HostMemory {
   const { stageContents } = scheduleChunks(request, scheduleOn(schedule, request.layout));
-  const known = memoized(knownOfRequest, request, () => ({ byContents: new Map<string, RankMemory>(), nodes: ranksOfStages(request) }));
+  const known = memoized(knownRanks, request, () => ({ byContents: new Map<string, FixedMemory>(), nodes: ranksOfStages(request) }));
   const ranks = stageContents.map((contents, stage) => ({
     ...memoized(known.byContents, contentsKey(contents), () => rankMemory(request, contents)),
     activations: stages[stage]?.hostBytes ?? 0,
@@ -75,18 +77,17 @@ export function ranksOfStages({ layout, training, cluster }: HostInputs): Map<nu
   return nodes;
 }
 
-/** What all schedules of a request share: the ranks of each node, and a rank of each kind of stage without its activations. */
-const knownOfRequest = new WeakMap<
+/** What all schedules of a request share: the ranks of each node, and the memory of a rank of each kind of stage. */
+const knownRanks = new WeakMap<
   HostInputs,
-  { readonly byContents: Map<string, RankMemory>; readonly nodes: ReturnType<typeof ranksOfStages> }
+  { readonly byContents: Map<string, FixedMemory>; readonly nodes: ReturnType<typeof ranksOfStages> }
 >();
 
-function rankMemory(request: HostInputs, contents: StageContents): RankMemory {
+function rankMemory(request: HostInputs, contents: StageContents): FixedMemory {
   const { training } = request;
   const { resident, nvmeBytes } = offloadedOptimizer(request, contents);
   return {
     optimizer: resident,
-    activations: 0,
     dataLoader: loaderBatches * loaderBytes * training.microBatch * sequenceTokens(training),
     checkpoint: savedShare(request, contents),
     nvme: nvmeBytes,

@@ -100,8 +100,8 @@ interface Unmeasured {
 type Program = Pick<NonNullable<PlanRequest['capabilities']>, 'name' | 'ownTraining'>;
 
 /**
- * How far attention may be off, as a fraction of its time, whose kernel is known by benchmarks only: between its whole benchmark and the
- * least that any kernel reaches of its own in runs, 0.57 (docs/model/time.md, Attention).
+ * How far attention may be off, as a fraction of its time, whose kernel is known by benchmarks only: about as far as from its whole
+ * benchmark to the least that any kernel reaches of its own in runs, 0.57 (docs/model/time.md, Attention).
  */
 const benchmarkSpread = 0.4;
 

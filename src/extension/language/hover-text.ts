@@ -52,7 +52,7 @@ export function hoverAt(
   const served = key === 'model.maxPositions' && state.prefill?.run === run ? servedLines(state.prefill.answer, t) : [];
   const written = `${path.join('.')}: ${valueText(located.value)}`;
   const lines = [...derived, ...frozen, ...served, ...scenarioLines(plan, t)];
-  // VS Code shows what a setting means from the schema, in the same hover; of other keys it has less
+  // VS Code shows the schema's text on a setting in the same hover; on other keys ours has more
   if (hasSchema.test(file) && settingOfKey(key) !== null) return { range: property.range, title: written, lines };
   return { range: property.range, title: explanation.meaning(t), lines: [written, ...lines] };
 }
