@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { temporaryFolder } from '../harness/code-server.mjs';
 import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures, pageFrame, verdict } from './plan-page';
-import { openFile, openWorkbench, picturesOf, pickRow } from './workbench';
+import { clickUncovered, openFile, openWorkbench, picturesOf, pickRow } from './workbench';
 
 /** As Transformers saves a Llama of 13B. */
 const ownModel = JSON.stringify(
@@ -53,8 +53,7 @@ export async function walkNewcomer(
       act: async () => {
         await page.locator('.activitybar .action-label[aria-label="TeraPipe"]').click();
         const side = await pageFrame(page, 'side');
-        await page.mouse.move(2, 2);
-        await side.locator('.known-models button', { hasText: 'Llama 3 8B' }).click();
+        await clickUncovered(page, side.locator('.known-models button', { hasText: 'Llama 3 8B' }));
         await verdict(page, 'side', /^Fits, /);
         await lensWith(page, /^Fits, .* \/ step · \d+ x H100-80GB/).waitFor();
         await nothingMarked(page);

@@ -8,7 +8,7 @@ import { walkSteps, type Step, type TierRun } from '../harness/tier-result';
 import { figures, openSettings, openTimelineWide, pageFrame, verdict } from './plan-page';
 import { wideScript } from './wide-script';
 import { until } from './until';
-import { openFile, openWorkbench, pickRow, picturesOf, runFromPalette, type Workbench } from './workbench';
+import { clickUncovered, openFile, openWorkbench, pickRow, picturesOf, runFromPalette, type Workbench } from './workbench';
 
 const fixtures = path.join(root, 'test/fixtures/launchers');
 
@@ -65,9 +65,7 @@ function startSteps(
         const models = side.locator('.known-models button');
         assert.deepEqual(await models.allInnerTexts(), ['Llama 3 8B', 'Llama 3 70B', 'Qwen3 32B', 'DeepSeek-V3', 'GPT-3 175B']);
         await look('empty');
-        // Off the icon in the activity bar, whose hover covers the view.
-        await page.mouse.move(2, 2);
-        await models.filter({ hasText: 'Llama 3 8B' }).click();
+        await clickUncovered(page, models.filter({ hasText: 'Llama 3 8B' }));
         await figures(page, 'side');
         await side.getByRole('heading', { name: 'llama-3-8b' }).waitFor();
         await verdict(page, 'side', /^Fits, /);

@@ -143,6 +143,15 @@ export async function again(action: () => Promise<void>): Promise<void> {
   }
 }
 
+/** Clicks what the hover of an icon may cover: moves the mouse off the icon, again where the hover appears only afterwards. */
+export async function clickUncovered(page: Page, target: Locator): Promise<void> {
+  let x = 400;
+  await again(async () => {
+    await page.mouse.move((x += 20), 400, { steps: 4 });
+    await target.click({ timeout: 20_000 });
+  });
+}
+
 /** Picks a row of the quick pick that is open. */
 export async function pickRow(page: Page, row: string, timeout: number = patienceMs): Promise<void> {
   await page.locator('.quick-input-list .monaco-list-row').getByText(row, { exact: true }).first().click({ timeout });
@@ -180,7 +189,11 @@ export async function goBehind(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Control+F');
   const input = page.locator('.find-widget.visible .find-part textarea');
   await input.fill(text);
-  await page.locator('.find-widget.visible .matchesCount', { hasText: /^1 of 1$/ }).waitFor({ state: 'attached' });
+  const matches = page.locator('.find-widget.visible .matchesCount');
+  // A text that is written only after it was looked for is found, and not gone to.
+  await matches.filter({ hasText: /^[?1] of 1$/ }).waitFor({ state: 'attached' });
+  await input.press('Enter');
+  await matches.filter({ hasText: /^1 of 1$/ }).waitFor({ state: 'attached' });
   await page.keyboard.press('Escape');
   await page.keyboard.press('ArrowRight');
 }
