@@ -36,6 +36,8 @@ export function planFigures(plan: Plan): PlanFigures {
 
 /** Sizes and settings that a page tries, none at first. */
 export interface WhatIfState {
+  /** Edits of the config so far: the host forgets what is tried at each. */
+  readonly edits: number;
   readonly chunks: WhatIfChunks;
   /** Whether the config can leave recompute and the micro-batch to the planner: files of launchers say them. */
   readonly leavesOpen: boolean;

@@ -53,5 +53,8 @@ export function layoutOf({ plan, result }: Searched, change: Partial<LayoutState
 /** A tab with a state of the Layout view. */
 export function layoutState(layout: LayoutState | null, plan = usualSearch().plan): PageState {
   const cut = scheduledStageLayers(plan.request, chosenCandidate(plan).schedule);
-  return stateOf('tab', plan, { layout, whatIf: { chunks: 'several', leavesOpen: true, cut, sets: [], tried: null, error: null } });
+  return stateOf('tab', plan, {
+    layout,
+    whatIf: { edits: 0, chunks: 'several', leavesOpen: true, cut, sets: [], tried: null, error: null },
+  });
 }

@@ -11,6 +11,7 @@ import { comparedCases } from './compared';
 import { elasticCases } from './elastic';
 import { prefillCases } from './prefill';
 import { rankCases } from './ranks';
+import { historyCases } from './history';
 import { keyCases } from './keys';
 import { layoutCases } from './layout';
 import { numberCases } from './numbers';
@@ -59,6 +60,7 @@ export async function runWebviewTests({
     ...layoutCases,
     ...rankCases,
     ...whatIfCases,
+    ...historyCases,
     ...wordCases,
     ...accessibilityCases,
     ...canvasCases,

@@ -49,6 +49,7 @@ function worked(): PageState {
     findings: findings.slice(1),
     profile: profilesOf([known(profileOf())]),
     whatIf: {
+      edits: 0,
       chunks: 'several',
       leavesOpen: true,
       cut: scheduledStageLayers(plan.request, chosenCandidate(plan).schedule),

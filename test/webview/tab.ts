@@ -202,7 +202,9 @@ export const tabCases: readonly Case[] = [
       const slower = { ...figures, tokensPerSecond: figures.tokensPerSecond / 1.08 };
       await send({
         type: 'state',
-        state: stateOf('tab', plan(), { whatIf: { chunks: 'several', leavesOpen: true, cut: [], sets, tried: slower, error: null } }),
+        state: stateOf('tab', plan(), {
+          whatIf: { edits: 0, chunks: 'several', leavesOpen: true, cut: [], sets, tried: slower, error: null },
+        }),
       });
       await page.getByText('+8 %').waitFor();
       assert.match(

@@ -1,30 +1,20 @@
 import assert from 'node:assert/strict';
-import { formatDuration } from '../../src/core/format';
 import { memoryVerdict } from '../../src/core/memory-model/verdict';
 import { chosenCandidate } from '../../src/core/planner/plan';
 import { sentence } from '../../src/core/sentence';
 import { noLayoutState } from '../../src/protocol/layout';
 import type { PageState } from '../../src/protocol/page';
-import { planFigures, type HistoryState, type PastPlan, type WhatIfState } from '../../src/protocol/what-if';
+import { planFigures, type WhatIfState } from '../../src/protocol/what-if';
 import { show, type Case } from './cases';
 import { answeredFirst, planOf, stateOf } from './fixtures';
 
 const wide = { kind: 'tab', width: 1500, height: 820, savedState: { tries: 'all' } } as const;
 const plan = planOf({ unit: 56, data: 2, stages: 48 });
-const whatIf: WhatIfState = { chunks: 'several', leavesOpen: true, cut: [], sets: [], tried: null, error: null };
+const whatIf: WhatIfState = { edits: 0, chunks: 'several', leavesOpen: true, cut: [], sets: [], tried: null, error: null };
 /** The same with nothing of the training assumed, as files of launchers have it. */
 const setByFiles = { ...plan, request: { ...plan.request, assumptions: [] } };
 const figures = planFigures(plan);
 const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
-const past = (id: number, change: Partial<PastPlan>): PastPlan => ({
-  id,
-  figures,
-  changes: [{ key: 'layout.tensor', a: '4', b: '8' }],
-  isSaved: false,
-  isPinned: false,
-  ...change,
-});
-
 function state(change: Partial<PageState> = {}): PageState {
   return stateOf('tab', plan, { whatIf, ...change });
 }
@@ -127,71 +117,6 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: the history shows the difference since saved, pins plans, compares them with the current one and undoes',
-    options: wide,
-    state: () => {
-      const faster = { ...figures, iterationMs: figures.iterationMs - 400 };
-      const history: HistoryState = {
-        plans: [past(3, { figures: faster }), past(2, { isPinned: true, figures: slower }), past(1, { isSaved: true, changes: [] })],
-        mostPinned: 6,
-        canUndo: true,
-      };
-      return state({ history });
-    },
-    steps: async ({ page, messages }) => {
-      await page.getByText('\u2212400 ms since saved').click();
-      const rows = page.getByRole('table', { name: 'Plans since this config was opened' }).getByRole('row');
-      assert.match(await rows.nth(1).innerText(), /3\s*now[\s\S]*tensor 4 to 8[\s\S]*Pin/);
-      assert.match(await rows.nth(3).innerText(), /1\s*saved[\s\S]*as opened/);
-      await rows.nth(2).getByRole('button', { name: 'Compare' }).click();
-      await rows.nth(2).getByRole('button', { name: 'Unpin' }).click();
-      await page.keyboard.press('Escape');
-      assert.ok(await rows.nth(1).isHidden());
-      await page.getByRole('button', { name: 'Undo' }).click();
-      assert.deepEqual((await messages()).slice(-3), [
-        { type: 'past', act: 'compare', id: 2 },
-        { type: 'past', act: 'unpin', id: 2 },
-        { type: 'undo' },
-      ]);
-      return undefined;
-    },
-  },
-  {
-    name: 'what-if: the Compare tab lists pinned plans with what the plan now takes more, compares with them and unpins them',
-    options: { ...wide, savedState: { tab: 'compare' } },
-    state: () => {
-      const over = { ...memoryVerdict(chosenCandidate(plan).memory), fits: false, roomBytes: -1.5 * 2 ** 30 };
-      const plans = [
-        past(4, {}),
-        past(3, {}),
-        past(2, { isPinned: true, figures: { ...slower, verdict: over } }),
-        past(1, { isSaved: true }),
-      ];
-      return state({ history: { plans, mostPinned: 6, canUndo: false } });
-    },
-    steps: async ({ page, send, messages }) => {
-      const table = page.getByRole('table', { name: /^Pinned plans/ });
-      const rows = table.locator('tbody tr');
-      assert.equal(await rows.count(), 1);
-      const faster = `\u2212${formatDuration(slower.iterationMs - figures.iterationMs)}`;
-      const text = await rows.innerText();
-      assert.ok(text.includes('Plan 2: ') && text.includes(formatDuration(slower.iterationMs)) && text.includes(faster), text);
-      assert.match(text, /does not fit, 1\.5 GiB over/);
-      await rows.getByRole('button', { name: 'Compare' }).click();
-      await rows.getByRole('button', { name: 'Unpin' }).click();
-      assert.deepEqual((await messages()).slice(-2), [
-        { type: 'past', act: 'compare', id: 2 },
-        { type: 'past', act: 'unpin', id: 2 },
-      ]);
-      await send(show(state({ history: { plans: [past(4, { isPinned: true }), past(3, {})], mostPinned: 6, canUndo: false } })));
-      await rows.getByText('now').waitFor();
-      assert.equal(await rows.getByRole('button', { name: 'Compare' }).count(), 0);
-      await send(show(state({ history: { plans: [past(4, {})], mostPinned: 6, canUndo: false } })));
-      await table.waitFor({ state: 'hidden' });
-      return undefined;
-    },
-  },
-  {
     name: 'what-if: boundaries of stages are moved by keys and by the pointer, previewed with what they cost, and written when asked to',
     options: { ...wide, savedState: { tab: 'layout', tries: 'all' } },
     state: () => layersState(),
@@ -267,27 +192,65 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
-    name: 'what-if: what is tried is asked for again after an edit that leaves the plan as it is, and forgotten after one that changes it',
+    name: 'what-if: what is tried is asked for again after an edit that leaves the sizes as they are, and forgotten after one of them',
     options: wide,
     state,
     steps: async ({ page, send, messages }) => {
       const tries = async () => (await messages()).filter(({ type }) => type === 'try');
+      const ofEdits = (edits: number, change: Partial<PageState> = {}) => show(state({ whatIf: { ...whatIf, edits }, ...change }));
       const tensor = page.getByRole('spinbutton', { name: 'Tensor' });
       await tensor.press('ArrowUp');
       const [asked] = await tries();
       assert.ok(asked?.type === 'try');
-      await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: slower } })));
-      await send(show(state({ staleEdits: 1 })));
+      const answered = (edits: number) => show(state({ whatIf: { ...whatIf, edits, sets: asked.sets, tried: slower } }));
+      await send(answered(0));
+      await send(ofEdits(1, { staleEdits: 1 }));
       assert.equal((await tries()).length, 1, 'the edit is not planned yet');
-      await send(show(state()));
+      await send(ofEdits(1));
       assert.deepEqual(await tries(), [asked, asked]);
-      await send(show(state({ whatIf: { ...whatIf, sets: asked.sets, tried: slower } })));
+      await send(ofEdits(1));
+      assert.equal((await tries()).length, 2, 'the host has not answered yet');
+      await send(answered(1));
       await page.getByText('+8 %').waitFor();
 
-      await send(show(state({ staleEdits: 1 })));
-      await send(show(state({ plan: setByFiles })));
+      const longer = { ...plan, request: { ...plan.request, training: { ...plan.request.training, sequenceLength: 4096 } } };
+      await send(ofEdits(2, { plan: longer }));
+      assert.equal(await tensor.innerText(), '8');
+      assert.deepEqual(await tries(), [asked, asked, asked]);
+
+      await send(ofEdits(3, { staleEdits: 1 }));
+      await send(ofEdits(3, { plan: setByFiles }));
       assert.equal(await tensor.innerText(), '4');
-      assert.equal((await tries()).length, 2);
+      assert.equal((await tries()).length, 3);
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: what the host forgot before the page heard that it had it is asked for again',
+    options: wide,
+    state,
+    steps: async ({ page, send, messages }) => {
+      await page.getByRole('spinbutton', { name: 'Tensor' }).press('ArrowUp');
+      await send(show(state({ whatIf: { ...whatIf, edits: 1 } })));
+      const tries = (await messages()).filter(({ type }) => type === 'try');
+      assert.equal(tries.length, 2);
+      assert.deepEqual(tries[0], tries[1]);
+      return undefined;
+    },
+  },
+  {
+    name: 'what-if: a choice that the config has now is no longer tried',
+    options: wide,
+    state,
+    steps: async ({ page, send }) => {
+      await page.getByRole('combobox', { name: 'Recompute' }).click();
+      await page.getByRole('option', { name: 'full', exact: true }).locator('visible=true').click();
+      const answer = page.locator('.toolbar > .what-if-answer');
+      await answer.getByText('Recompute none to full').waitFor();
+      const { training, assumptions } = plan.request;
+      const written = { ...plan.request, training: { ...training, recompute: 'full' as const }, assumptions: [...assumptions] };
+      await send(show(state({ plan: { ...plan, request: written }, whatIf: { ...whatIf, edits: 1 } })));
+      await answer.getByText('Change a setting').waitFor();
       return undefined;
     },
   },
@@ -329,33 +292,6 @@ export const whatIfCases: readonly Case[] = [
       assert.ok(!(await messages()).some(({ type }) => type === 'try'), 'nothing is tried again');
       await answer.getByRole('button', { name: 'Write to the config' }).click();
       assert.deepEqual((await messages()).at(-1), { type: 'write', sets: loaded });
-      return undefined;
-    },
-  },
-  {
-    name: 'what-if: where as many plans are pinned as are kept, another cannot be, and the list shows why',
-    options: wide,
-    state: () => {
-      const plans = Array.from({ length: 8 }, (_, index) => past(8 - index, { isPinned: index > 1 }));
-      return state({ history: { plans, mostPinned: 6, canUndo: false } });
-    },
-    steps: async ({ page, send, messages }) => {
-      await page.locator('.history-summary').click();
-      const rows = page.getByRole('table', { name: 'Plans since this config was opened' }).getByRole('row');
-      const pin = rows.nth(1).getByRole('button', { name: 'Pin', exact: true });
-      const note = page.locator('.history-list').getByText('6 plans are pinned. Unpin one to pin another.');
-      await note.waitFor();
-      assert.equal(await pin.getAttribute('aria-disabled'), 'true');
-      assert.equal(await pin.getAttribute('aria-describedby'), await note.getAttribute('id'));
-      await pin.click({ force: true });
-      assert.ok(!(await messages()).some(({ type }) => type === 'past'));
-      await rows.nth(3).getByRole('button', { name: 'Unpin' }).click();
-      assert.deepEqual((await messages()).at(-1), { type: 'past', act: 'unpin', id: 6 });
-      const plans = Array.from({ length: 8 }, (_, index) => past(8 - index, { isPinned: index > 2 }));
-      await send(show(state({ history: { plans, mostPinned: 6, canUndo: false } })));
-      await note.waitFor({ state: 'hidden' });
-      await pin.click();
-      assert.deepEqual((await messages()).at(-1), { type: 'past', act: 'pin', id: 8 });
       return undefined;
     },
   },

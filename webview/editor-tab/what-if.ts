@@ -1,5 +1,6 @@
 import { formatCount } from '../../src/core/format';
 import {
+  hasSameSizes,
   sizesOfSets,
   steppedSizes,
   whatIfChoices,
@@ -21,7 +22,7 @@ import { stepper, type Stepper } from '../base/stepper';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
-import { makeAskAgain, triedActions, triedWhatIf, triedText } from '../shared/tried';
+import { makeTrying, triedActions, triedWhatIf, triedText } from '../shared/tried';
 import { openedLayout } from '../shared/opened-layout';
 import { automatic, setByLauncherText, type PlanControl } from './plan-controls';
 import { firstToTry, type TriedKey } from './first-to-try';
@@ -50,13 +51,19 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   let draft: Draft | null = null;
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
-  const askAgain = makeAskAgain(host);
+  const trying = makeTrying(store);
+  /** What an edit leaves of what is tried: all but what the config has now, nothing where it has other sizes. */
+  const stillTried = ({ sizes, chosen }: Draft, before: PlanRequest, now: Plan): Draft | null => {
+    if (!hasSameSizes(before, now.request)) return null;
+    const kept = chosen.filter(([key, value]) => controls.some((one) => one.key === key && one.value(now) !== String(value ?? automatic)));
+    return kept.length === 0 && whatIfSets(now.request, sizes).length === 0 ? null : { sizes, chosen: kept };
+  };
   const draftSets = ({ sizes, chosen }: Draft): readonly WhatIfSet[] =>
     request === null ? [] : [...whatIfSets(request, sizes), ...chosen];
   const bounds = (): Bounds => store.state().whatIf ?? { chunks: 'several', leavesOpen: true };
   const attempt = (wanted: Draft | null): void => {
     draft = wanted === null || draftSets(wanted).length === 0 ? null : wanted;
-    host.post({ type: 'try', sets: draft === null ? [] : draftSets(draft) });
+    trying.ask(draft === null ? [] : draftSets(draft));
     update();
   };
   const currentDraft = (of: PlanRequest): Draft => draft ?? { sizes: whatIfSizes(of), chosen: [] };
@@ -82,9 +89,9 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   const element = h('div', { class: 'toolbar-group what-if', role: 'group', 'aria-label': t('What if') });
   element.append(...steppers.map(({ control }) => control.element));
   const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite' });
-  /** Keeps to the plan that is shown, and to what another control tries, or tried before the page was reloaded. */
+  /** Keeps to the sizes that are shown, and to what another control tries, or tried before the page was reloaded. */
   const follow = ({ whatIf = null }: PageState, plan: Plan): void => {
-    if (request !== plan.request) draft = null;
+    if (request !== plan.request) draft = draft !== null && request !== null ? stillTried(draft, request, plan) : null;
     request = plan.request;
     if (whatIf === null) return;
     const isOfLayers = whatIf.sets.some(([key]) => key === 'layout.stageLayers');
@@ -98,7 +105,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
     const { plan } = state;
     if (plan === null) return;
     follow(state, plan);
-    askAgain(state, draft === null ? [] : draftSets(draft));
+    trying.keepAsking(draft === null ? [] : draftSets(draft));
     const isOpened = openedLayout(state) !== null;
     element.hidden = settings.hidden = answer.hidden = isOpened;
     const { sizes, chosen } = currentDraft(plan.request);

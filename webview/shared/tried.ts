@@ -7,6 +7,7 @@ import type { PageState } from '../../src/protocol/page';
 import type { PlanFigures, WhatIfState } from '../../src/protocol/what-if';
 import { h, icon, type Child } from '../base/dom';
 import type { Host } from '../base/host';
+import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { button } from '../base/ui';
 
@@ -15,20 +16,29 @@ export function triedWhatIf({ whatIf = null }: Pick<PageState, 'whatIf'>, sets: 
   return whatIf !== null && JSON.stringify(whatIf.sets) === JSON.stringify(sets) ? whatIf : null;
 }
 
-/**
- * Asks again for what is tried, at every update, once an edit left the request as it was: the host forgets what is tried at each edit.
- * @param sets empty: nothing is tried.
- */
-export function makeAskAgain(host: Host): (state: Pick<PageState, 'whatIf' | 'staleEdits'>, sets: readonly WhatIfSet[]) => void {
-  let had = false;
-  let isForgotten = false;
-  return ({ whatIf, staleEdits }, sets) => {
-    const has = (whatIf?.sets.length ?? 0) > 0;
-    isForgotten = sets.length > 0 && !has && (isForgotten || had);
-    had = has;
-    if (!isForgotten || staleEdits > 0) return;
-    isForgotten = false;
+/** Asks the host for what a control tries. */
+interface Trying {
+  /** @param sets empty: nothing is tried. */
+  readonly ask: (sets: readonly WhatIfSet[]) => void;
+  /** To be called with every state: asks again after an edit that left it as it is, since the host forgets what is tried at each. */
+  readonly keepAsking: (sets: readonly WhatIfSet[]) => void;
+}
+
+export function makeTrying({ host, state }: Pick<Store, 'host' | 'state'>): Trying {
+  /** The edits of the config when it was asked. The host's next state may already be of later ones, and never show that it was asked. */
+  let askedAt = -1;
+  const ask = (sets: readonly WhatIfSet[]): void => {
+    askedAt = state().whatIf?.edits ?? -1;
     host.post({ type: 'try', sets });
+  };
+  return {
+    ask,
+    keepAsking: (sets) => {
+      const { whatIf = null, staleEdits } = state();
+      if (whatIf === null || sets.length === 0) return;
+      if (triedWhatIf(state(), sets) !== null) askedAt = whatIf.edits;
+      else if (askedAt !== whatIf.edits && staleEdits === 0) ask(sets);
+    },
   };
 }
 

@@ -62,6 +62,12 @@ export function whatIfSizes(request: PlanRequest): WhatIfSizes {
   };
 }
 
+/** Whether two requests have the same sizes to step from. */
+export function hasSameSizes(a: PlanRequest, b: PlanRequest): boolean {
+  const [ofA, ofB] = [whatIfSizes(a), whatIfSizes(b)];
+  return ([...whatIfKeys, batchKey] as const).every((key) => ofA[key] === ofB[key]);
+}
+
 /**
  * The sizes with the next valid value of one key, up (1) or down (-1), and what follows from it: replicas take the GPUs that tensor,
  * pipeline and context leave, or the other way round the nodes follow the replicas; micro-batch and expert sizes shrink to what divides.

@@ -24,7 +24,7 @@ export function allTabParts(sources: TabPartSources, session: SessionState, sent
 
 /** Sizes that the page tries; null without a plan. */
 export function toPageWhatIf(
-  { plan: current, texts, launcher }: SessionState,
+  { plan: current, texts, launcher, edits }: SessionState,
   tried: WhatIf | null,
   displayPath: (file: string) => string,
 ): WhatIfState | null {
@@ -32,6 +32,7 @@ export function toPageWhatIf(
   const { schedule } = current.request;
   const { sets, plan, error } = tried ?? { sets: [], plan: null, error: null };
   return {
+    edits,
     cut: scheduledStageLayers(current.request, chosenCandidate(current).schedule),
     leavesOpen: launcher === null,
     chunks: schedule === null ? 'several' : scheduleOn(schedule, { virtualStages: 2 }).chunksPerStage,

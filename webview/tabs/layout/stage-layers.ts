@@ -1,4 +1,11 @@
-import { boundaryRange, whatIfSets, whatIfSizes, withBoundary, type WhatIfSet } from '../../../src/core/layout-search/what-if';
+import {
+  boundaryRange,
+  hasSameSizes,
+  whatIfSets,
+  whatIfSizes,
+  withBoundary,
+  type WhatIfSet,
+} from '../../../src/core/layout-search/what-if';
 import { minimum, sum } from '../../../src/core/numbers';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { WhatIfState } from '../../../src/protocol/what-if';
@@ -6,7 +13,7 @@ import { fill, h, setAttributes } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { makeAskAgain, triedActions, triedWhatIf, triedText } from '../../shared/tried';
+import { makeTrying, triedActions, triedWhatIf, triedText } from '../../shared/tried';
 import { openedLayout } from '../../shared/opened-layout';
 import { own } from '../../../src/core/records';
 
@@ -34,14 +41,14 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
   let draft: StageLayers | null = null;
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
-  const askAgain = makeAskAgain(host);
+  const trying = makeTrying(store);
   const planned = (): StageLayers => state().whatIf?.cut ?? [];
   const cutSets = (cut: StageLayers): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
   const attempt = (cut: StageLayers | null): void => {
     const wanted = cut === null || isSame(cut, planned()) ? null : cut;
     if (isSame(wanted ?? [], draft ?? [])) return;
     draft = wanted;
-    host.post({ type: 'try', sets: draft === null ? [] : cutSets(draft) });
+    trying.ask(draft === null ? [] : cutSets(draft));
     update();
   };
   const strip = makeStrip({
@@ -70,7 +77,8 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     const { plan, whatIf = null } = state();
     element.hidden = plan === null || whatIf === null || openedLayout(state()) !== null;
     if (plan === null || whatIf === null || element.hidden) return;
-    if (request !== plan.request) draft = null;
+    const isOther = request === null || seen === null || !hasSameSizes(request, plan.request) || !isSame(seen.cut, whatIf.cut);
+    if (request !== plan.request && isOther) draft = null;
     request = plan.request;
     const isOfSizes = whatIf.sets.length > 0 && whatIf.sets.every(([key]) => key !== 'layout.stageLayers');
     // What another control tries is tried in place of this.
@@ -78,7 +86,7 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     // A page that was hidden is reloaded: the host still has what was tried.
     if (seen === null) draft = triedCut(whatIf);
     seen = whatIf;
-    askAgain(state(), draft === null ? [] : cutSets(draft));
+    trying.keepAsking(draft === null ? [] : cutSets(draft));
     const { layout, model } = request;
     heading.textContent = layout.virtualStages > 1 ? t('Layers of each virtual stage') : t('Layers of each stage');
     oneStage.textContent = whatIf.cut.length < 2 ? t('One stage has all {0} layers: there is no boundary to move.', model.layers) : '';
