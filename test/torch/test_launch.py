@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import logging
+import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+from contextlib import redirect_stderr
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 from support import ROOT, RankFailed, on_ranks, plans_folder
 from terapipe_torch.checkpoint import newest_checkpoint
 from terapipe_torch.launch import agree
+from terapipe_torch.start_here import start_here
 from terapipe_torch.waiting import within
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 RUNTIME = ROOT / "src/runtime/torch"
 TRAIN = str(RUNTIME / "train.py")
@@ -67,6 +74,18 @@ class Launch(unittest.TestCase):
         done = run(FAILING, "kill", "1", "1B1", self.plan, "--steps", "1")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertRegex(done.stderr.splitlines()[-1], "^terapipe: rank 1 was ended by SIGKILL")
+
+    def test_a_rank_that_aborts_because_another_was_killed_is_not_named(self) -> None:
+        failures = {rank: ProcessFailure(rank, 1000 + rank, -number, "") for rank, number in enumerate((signal.SIGABRT, signal.SIGKILL))}
+        self.addCleanup(logging.disable, logging.NOTSET)
+        with (
+            patch.dict(os.environ),
+            patch("terapipe_torch.start_here.elastic_launch") as started,
+            redirect_stderr(io.StringIO()) as shown,
+        ):
+            started.return_value.side_effect = ChildFailedError("train.py", failures)
+            self.assertEqual(start_here(2, False, "train.py", []), 1)
+        self.assertRegex(shown.getvalue(), "^terapipe: rank 1 was ended by SIGKILL")
 
     def test_run_killed_while_saving_leaves_the_checkpoint_before(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

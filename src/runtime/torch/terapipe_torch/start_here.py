@@ -60,9 +60,11 @@ def _print_reason(error: ChildFailedError, file: Path) -> int:
     failures = error.failures.values()
     killed = [each for each in failures if each.exitcode < 0 and each.exitcode != -signal.SIGTERM]
     if killed:
-        name = signal.Signals(-killed[0].exitcode).name
+        # a rank that loses another may abort
+        first = min(killed, key=lambda each: (each.exitcode == -signal.SIGABRT, each.timestamp))
+        name = signal.Signals(-first.exitcode).name
         hint = ": the machine may have run out of memory" if name == "SIGKILL" else ""
-        print(f"terapipe: rank {killed[0].local_rank} was ended by {name}{hint}", file=sys.stderr)
+        print(f"terapipe: rank {first.local_rank} was ended by {name}{hint}", file=sys.stderr)
         return 1
     _, first = error.get_first_failure()
     reason = f"rank {first.local_rank} ended with exit code {first.exitcode}"
