@@ -226,6 +226,19 @@ export const whatIfCases: readonly Case[] = [
     },
   },
   {
+    name: 'what-if: what is tried for one config is not tried for another with the same sizes',
+    options: wide,
+    state,
+    steps: async ({ page, send, messages }) => {
+      const tensor = page.getByRole('spinbutton', { name: 'Tensor' });
+      await tensor.press('ArrowUp');
+      await send(show(state({ file: 'other/terapipe.json', whatIf: { ...whatIf, edits: 1 } })));
+      assert.equal(await tensor.innerText(), '4');
+      assert.equal((await messages()).filter(({ type }) => type === 'try').length, 1);
+      return undefined;
+    },
+  },
+  {
     name: 'what-if: what the host forgot before the page heard that it had it is asked for again',
     options: wide,
     state,

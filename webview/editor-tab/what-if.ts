@@ -1,6 +1,5 @@
 import { formatCount } from '../../src/core/format';
 import {
-  hasSameSizes,
   sizesOfSets,
   steppedSizes,
   whatIfChoices,
@@ -22,7 +21,7 @@ import { stepper, type Stepper } from '../base/stepper';
 import type { Store } from '../base/store';
 import { t } from '../base/strings';
 import { dropdown, labelled } from '../base/ui';
-import { makeTrying, triedActions, triedWhatIf, triedText } from '../shared/tried';
+import { makeSameSizes, makeTrying, triedActions, triedWhatIf, triedText } from '../shared/tried';
 import { openedLayout } from '../shared/opened-layout';
 import { automatic, setByLauncherText, type PlanControl } from './plan-controls';
 import { firstToTry, type TriedKey } from './first-to-try';
@@ -52,9 +51,9 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
   const trying = makeTrying(store);
-  /** What an edit leaves of what is tried: all but what the config has now, nothing where it has other sizes. */
-  const stillTried = ({ sizes, chosen }: Draft, before: PlanRequest, now: Plan): Draft | null => {
-    if (!hasSameSizes(before, now.request)) return null;
+  const hasSameSizes = makeSameSizes();
+  /** What an edit that leaves the sizes alone leaves of what is tried: all but what the config has now. */
+  const stillTried = ({ sizes, chosen }: Draft, now: Plan): Draft | null => {
     const kept = chosen.filter(([key, value]) => controls.some((one) => one.key === key && one.value(now) !== String(value ?? automatic)));
     return kept.length === 0 && whatIfSets(now.request, sizes).length === 0 ? null : { sizes, chosen: kept };
   };
@@ -90,8 +89,11 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   element.append(...steppers.map(({ control }) => control.element));
   const answer = h('div', { class: 'what-if-answer', 'aria-live': 'polite' });
   /** Keeps to the sizes that are shown, and to what another control tries, or tried before the page was reloaded. */
-  const follow = ({ whatIf = null }: PageState, plan: Plan): void => {
-    if (request !== plan.request) draft = draft !== null && request !== null ? stillTried(draft, request, plan) : null;
+  const follow = (state: PageState, plan: Plan): void => {
+    const { whatIf = null } = state;
+    const isSame = hasSameSizes(state, plan.request);
+    if (!isSame) draft = null;
+    else if (draft !== null && request !== plan.request) draft = stillTried(draft, plan);
     request = plan.request;
     if (whatIf === null) return;
     const isOfLayers = whatIf.sets.some(([key]) => key === 'layout.stageLayers');

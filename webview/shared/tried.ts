@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatPercent } from '../../src/core/format';
-import type { WhatIfSet } from '../../src/core/layout-search/what-if';
+import type { PlanRequest } from '../../src/core/domain/request';
+import { hasSameSizes, type WhatIfSet } from '../../src/core/layout-search/what-if';
 import { verdictText } from '../../src/core/memory-model/verdict';
 import { chosenCandidate, type Plan } from '../../src/core/planner/plan';
 import { say } from '../../src/core/sentence';
@@ -39,6 +40,16 @@ export function makeTrying({ host, state }: Pick<Store, 'host' | 'state'>): Tryi
       if (triedWhatIf(state(), sets) !== null) askedAt = whatIf.edits;
       else if (askedAt !== whatIf.edits && staleEdits === 0) ask(sets);
     },
+  };
+}
+
+/** Whether the page still shows the config and the sizes of the call before: what is tried belongs to them. */
+export function makeSameSizes(): (state: Pick<PageState, 'file'>, request: PlanRequest) => boolean {
+  let before: { readonly file: string | null; readonly request: PlanRequest } | null = null;
+  return ({ file }, request) => {
+    const isSame = before?.file === file && (before.request === request || hasSameSizes(before.request, request));
+    before = { file, request };
+    return isSame;
   };
 }
 

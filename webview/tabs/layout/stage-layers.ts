@@ -1,11 +1,4 @@
-import {
-  boundaryRange,
-  hasSameSizes,
-  whatIfSets,
-  whatIfSizes,
-  withBoundary,
-  type WhatIfSet,
-} from '../../../src/core/layout-search/what-if';
+import { boundaryRange, whatIfSets, whatIfSizes, withBoundary, type WhatIfSet } from '../../../src/core/layout-search/what-if';
 import { minimum, sum } from '../../../src/core/numbers';
 import type { PlanRequest } from '../../../src/core/domain/request';
 import type { WhatIfState } from '../../../src/protocol/what-if';
@@ -13,7 +6,7 @@ import { fill, h, setAttributes } from '../../base/dom';
 import { partAttributes } from '../../base/parts';
 import type { Store } from '../../base/store';
 import { t } from '../../base/strings';
-import { makeTrying, triedActions, triedWhatIf, triedText } from '../../shared/tried';
+import { makeSameSizes, makeTrying, triedActions, triedWhatIf, triedText } from '../../shared/tried';
 import { openedLayout } from '../../shared/opened-layout';
 import { own } from '../../../src/core/records';
 
@@ -42,11 +35,12 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
   let request: PlanRequest | null = null;
   let seen: WhatIfState | null = null;
   const trying = makeTrying(store);
+  const hasSameSizes = makeSameSizes();
   const planned = (): StageLayers => state().whatIf?.cut ?? [];
   const cutSets = (cut: StageLayers): readonly WhatIfSet[] => (request === null ? [] : whatIfSets(request, whatIfSizes(request), cut));
   const attempt = (cut: StageLayers | null): void => {
-    const wanted = cut === null || isSame(cut, planned()) ? null : cut;
-    if (isSame(wanted ?? [], draft ?? [])) return;
+    const wanted = cut === null || isSameCut(cut, planned()) ? null : cut;
+    if (isSameCut(wanted ?? [], draft ?? [])) return;
     draft = wanted;
     trying.ask(draft === null ? [] : cutSets(draft));
     update();
@@ -77,8 +71,8 @@ export function makeStageLayers(store: Store): { readonly element: HTMLElement; 
     const { plan, whatIf = null } = state();
     element.hidden = plan === null || whatIf === null || openedLayout(state()) !== null;
     if (plan === null || whatIf === null || element.hidden) return;
-    const isOther = request === null || seen === null || !hasSameSizes(request, plan.request) || !isSame(seen.cut, whatIf.cut);
-    if (request !== plan.request && isOther) draft = null;
+    const isSame = hasSameSizes(state(), plan.request) && seen !== null && isSameCut(seen.cut, whatIf.cut);
+    if (!isSame) draft = null;
     request = plan.request;
     const isOfSizes = whatIf.sets.length > 0 && whatIf.sets.every(([key]) => key !== 'layout.stageLayers');
     // What another control tries is tried in place of this.
@@ -111,7 +105,7 @@ function triedCut({ sets }: WhatIfState): StageLayers | null {
   return null;
 }
 
-function isSame(a: StageLayers, b: StageLayers): boolean {
+function isSameCut(a: StageLayers, b: StageLayers): boolean {
   return a.length === b.length && a.every((layers, stage) => layers === b[stage]);
 }
 
