@@ -90,7 +90,7 @@ const roundsOrHeld: Exception = {
 };
 
 const exchanged: Exception = {
-  why: 'SlimPipe exchanges attention where the slowest pass of a time gets faster, so faster links move it elsewhere',
+  why: 'SlimPipe exchanges attention where the slowest pass of a time gets faster, so faster links or passes move it elsewhere',
   of: (_, { schedule, scheme }) => schedule.startsWith('SlimPipe') && scheme.some(({ tokens }) => tokens.length > 1),
 };
 
@@ -197,8 +197,8 @@ export function relations(times: number): readonly Relation[] {
       time: 'not more',
       memory: 'not more',
       except: {
-        why: 'layers that differ are divided again among several chunks on a stage, which puts others together',
-        of: (run, { chunksPerStage: chunks }) => chunks > 1 && run.model.layerKinds !== undefined,
+        why: `layers that differ are divided again among several chunks on a stage, which puts others together; ${exchanged.why}`,
+        of: (run, way) => (way.chunksPerStage > 1 && run.model.layerKinds !== undefined) || exchanged.of(run, way),
       },
       changed: (run) => fewerLayers(run),
     },
