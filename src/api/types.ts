@@ -289,5 +289,7 @@ export interface ErrorAnswer {
     readonly file: string | null;
     readonly line: number | null;
     readonly column: number | null;
+    /** Others for which the config does not start; left out: there are none. */
+    readonly further?: readonly Omit<ErrorAnswer['error'], 'further'>[];
   };
 }

@@ -89,15 +89,22 @@ export function printedRemark(remark: Remark): string {
   return printable(`${remarkSeverity(remark)}: ${say(remarkLine(remark))}`);
 }
 
-/** `file:line:column: what; what to do`, or `terapipe: what; what to do` for trouble that is in no file. */
-export function errorLine({ message, remedy, place }: ExpectedError, texts: Texts): string {
-  return printable(`${place === undefined ? 'terapipe' : placeText(place, texts)}: ${message}; ${say(remedy)}`);
+/** `file:line:column: what; what to do`, or `terapipe: what; what to do` for trouble that is in no file; a line for each further error. */
+export function errorLine({ message, remedy, place, further }: ExpectedError, texts: Texts): string {
+  const line = printable(`${place === undefined ? 'terapipe' : placeText(place, texts)}: ${message}; ${say(remedy)}`);
+  return [line, ...further.map((error) => errorLine(error, texts))].join('\n');
 }
 
 /** The error object of `--json`. */
-export function errorJson({ code, message, remedy, place }: ExpectedError, texts: Texts): object {
+export function errorJson(error: ExpectedError, texts: Texts): object {
+  const { further } = error;
+  const others = further.length === 0 ? {} : { further: further.map((each) => placedJson(each, texts)) };
+  return { version: 1, error: { ...placedJson(error, texts), ...others } };
+}
+
+function placedJson({ code, message, remedy, place }: ExpectedError, texts: Texts): object {
   const start = place === undefined ? { line: null, column: null } : lineColumnAt(texts.get(place.file) ?? '', place.range.start);
-  return { version: 1, error: { code, message, remedy: say(remedy), file: place?.file ?? null, ...start } };
+  return { code, message, remedy: say(remedy), file: place?.file ?? null, ...start };
 }
 
 function placeText(place: Place, texts: Texts): string {

@@ -13,6 +13,8 @@ export class ExpectedError extends Error {
     readonly remedy: Sentence,
     /** Where in which file, when it comes from one. */
     readonly place?: Place,
+    /** What else is wrong with the same input, each by itself. */
+    readonly further: readonly ExpectedError[] = [],
   ) {
     super(say(what));
   }

@@ -1,4 +1,4 @@
-import type { ExpectedError } from './errors';
+import { ExpectedError } from './errors';
 import { formatCount } from './format';
 import type { Sentence } from './sentence';
 import type { Place } from './domain/located';
@@ -109,4 +109,9 @@ export function findingOfError(error: ExpectedError, fallback: Place): Finding {
     remedy: error.remedy,
     fixes: [],
   };
+}
+
+/** A finding as the error that stops what meets it. */
+export function errorOfFinding({ code, message, remedy, place }: Finding): ExpectedError {
+  return new ExpectedError(code, message, remedy, place);
 }

@@ -1,6 +1,6 @@
 import type { Run } from '../run/run';
 import { ExpectedError, type CancelSignal } from '../errors';
-import type { Finding } from '../findings';
+import { errorOfFinding, startErrors, type Finding } from '../findings';
 import { formatPercent } from '../format';
 import type { JudgedChange } from '../checkpoints/judge';
 import { plannedCheckpoint } from '../rules/plan/checkpoint-findings';
@@ -14,7 +14,7 @@ import type { Remedy } from '../rules/plan/remedy';
 import type { ResolveDefaults } from '../plan-request/scenario';
 import { resolveRun } from '../plan-request/resolve';
 import type { NamedProfile } from '../domain/profile';
-import { sentence } from '../sentence';
+import { say, sentence } from '../sentence';
 import { configFindings } from './config-findings';
 
 /** A run with its plan and findings on both. */
@@ -87,14 +87,19 @@ const ofSizes = ['heads-tp', 'kv-heads-tp', 'width-tensor', 'state-tp', 'pp-laye
 const causes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['plan-batch-not-divisible', new Set([...ofSizes, 'world-size-factor', 'gbs-not-divisible', 'ds-batch-triangle'])],
   ['layout-world-size', new Set(ofSizes)],
+  ['plan-more-stages-than-layers', new Set(['pp-layers-not-divisible'])],
 ]);
 
-/** What was thrown; an error of the planner placed at the first error that the files hold, or at the run. */
+/**
+ * What was thrown; an error of the planner placed at the first error that the files hold, or at the run, with the others for which they do
+ * not start.
+ */
 export function placed(error: unknown, run: Run, findings: () => readonly Finding[]): unknown {
   if (!(error instanceof ExpectedError)) return error;
   const errors = findings().filter(({ severity }) => severity === 'error');
   const [cause] = errors;
   const named = errors.find(({ code }) => causes.get(error.code)?.has(code) === true);
-  if (named !== undefined) return new ExpectedError(named.code, named.message, named.remedy, named.place);
-  return new ExpectedError(error.code, error.what, error.remedy, error.place ?? cause?.place ?? run.place);
+  const { code, what, remedy, place } = named === undefined ? error : errorOfFinding(named);
+  const others = startErrors(errors).filter(({ message }) => say(message) !== say(what));
+  return new ExpectedError(code, what, remedy, place ?? cause?.place ?? run.place, others.map(errorOfFinding));
 }

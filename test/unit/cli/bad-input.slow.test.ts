@@ -247,7 +247,7 @@ describe('terapipe on bad input', () => {
 
   it('places what cannot be planned at the value that prevents it', async () => {
     const config = '{\n  "model": {"layers": 2, "hidden": 64, "heads": 4},\n  "layout": {"pipeline": 3, "tensor": 1}\n}';
-    await file(config, '3:26', 'plan-more-stages-than-layers', 'stages/terapipe.json');
+    await file(config, '3:26', 'pp-layers-not-divisible', 'stages/terapipe.json');
   });
 
   it('prints no escape sequence that a file smuggles in', async () => {
