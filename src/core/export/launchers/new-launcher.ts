@@ -1,5 +1,6 @@
 import type { FactName, LauncherReader } from '../../run/facts';
 import { ExpectedError } from '../../errors';
+import { runtimeProfile, type Runtime } from '../../domain/runtime';
 import { launchers } from '../../launchers/registry';
 import type { LauncherFormat } from '../../run/config-format';
 import { newFile, type SettingEdit, type Alternative, type DesiredSetting } from '../../launchers/writing/desired-setting';
@@ -23,6 +24,8 @@ export interface NewLauncher {
 /** How new files of one launcher are written. */
 export interface NewFileWriter extends NewFile {
   readonly settings: (plan: LaunchSettings) => readonly DesiredSetting[];
+  /** What runs the file. */
+  readonly runtime: Runtime;
 }
 
 /** How new files of a launcher are written. @throws Error for a launcher without new files. */
@@ -30,7 +33,7 @@ export async function newFileWriter(format: LauncherFormat): Promise<NewFileWrit
   const { traits, editor } = launchers[format];
   const { settings, newFile: file } = (await editor?.()) ?? {};
   if (settings === undefined || file === undefined) throw new Error(`no new files of ${format} are written`);
-  return { ...file, settings: (plan) => settings(plan, { traits }) };
+  return { ...file, settings: (plan) => settings(plan, { traits }), runtime: traits.runtime };
 }
 
 /**
@@ -56,7 +59,7 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
       sentence`edit the file that launches it (--into FILE), or export the plan as a page (--to html)`,
     );
   const settings = writer.settings(plan);
-  const { fileName, sets = [], lacks, write } = writer;
+  const { fileName, sets = [], lacks, write, runtime } = writer;
   const edits = settings
     .filter(({ facts, isMet }) => !isMet(newFile, '') || !facts.some((fact) => leftOut.includes(fact)))
     .flatMap((setting) => firstSpelledAlternative(setting, writer) ?? [])
@@ -72,8 +75,18 @@ export function newLauncher(plan: LaunchSettings, writer: NewFileWriter): NewLau
     ...(severity === 'error' ? { isOtherModel: true } : {}),
   }));
   const carried = carriedBy(plan, writer);
-  const all = [...(plan.replaced === undefined ? [] : [plan.replaced]), ...missing, ...gaps, ...notCarried(plan, carried)];
+  const replaced = plan.replaced === undefined ? [] : [plan.replaced];
+  const all = [...replaced, ...missing, ...predictedFor(plan, runtime), ...gaps, ...notCarried(plan, carried)];
   return { text: write(plan, edits, all, carried), fileName, gaps: all, modelGaps: otherModel };
+}
+
+/** That step and memory were predicted for another runtime than the one that runs the file. */
+function predictedFor(plan: LaunchSettings, runtime: Runtime): readonly Remark[] {
+  const planned = runtimeProfile(plan);
+  if (planned.id === runtime) return [];
+  const [from, into] = [planned.shortName, runtimeProfile({ runtime }).shortName];
+  const reason = sentence`predicted for ${from}, but ${into} runs this file: plan it to see its own step and memory`;
+  return [{ what: sentence`the prediction for ${from}`, reason, isWhole: true }];
 }
 
 /** What a new file takes over from the file of the planned run. */

@@ -11,6 +11,7 @@ import { newLauncher } from '../../../../../src/core/export/launchers/new-launch
 import { launchFindings } from '../../../../../src/core/rules/launch-findings';
 import { recogniseConfig } from '../../../../../src/core/config-files/readers';
 import { shellReader } from '../../launchers/shell/shell-reader';
+import { remarkLine, remarkSeverity } from '../../../../../src/core/launchers/writing/remarks';
 import { writerOf, type WrittenFormat } from './editors';
 import { anyPlan, planWith } from './plans';
 import { megatronLayout, titanLayout, deepspeedLayout, type ReadLayout } from './read-layout';
@@ -265,7 +266,21 @@ describe('a new launcher file', () => {
     const plan = planWith({ pipeline: 8, data: 1, schedule: 'TeraPipe', slices: 16, zeroStage: 2 });
     const whats = (format: WrittenFormat) => newLauncher(plan, writerOf(format)).gaps.map(({ what }) => toText(what));
     assert.deepEqual(whats('megatron-shell'), ['ZeRO 2', 'token slices (TeraPipe)']);
-    assert.deepEqual(whats('torchtitan'), ['its model', 'token slices (TeraPipe)']);
+    assert.deepEqual(whats('torchtitan'), ['its model', 'the prediction for Megatron-LM', 'token slices (TeraPipe)']);
     assert.ok(whats('deepspeed').includes('ZeRO 2 with a pipeline'));
+  });
+
+  it('warns where step and memory were predicted for another runtime', () => {
+    const lines = (runtime: 'megatron' | 'nanotron' | 'deepspeed', format: WrittenFormat) =>
+      newLauncher(planWith({ runtime }), writerOf(format)).gaps.flatMap((gap) => {
+        const line = toText(remarkLine(gap));
+        return line.startsWith('predicted for ') ? [`${remarkSeverity(gap)}: ${line}`] : [];
+      });
+    const advice = 'plan it to see its own step and memory';
+    assert.deepEqual(lines('nanotron', 'megatron-shell'), [`warning: predicted for nanotron, but Megatron-LM runs this file: ${advice}`]);
+    assert.deepEqual(lines('nanotron', 'deepspeed'), [`warning: predicted for nanotron, but DeepSpeed runs this file: ${advice}`]);
+    assert.deepEqual(lines('megatron', 'megatron-shell'), []);
+    assert.deepEqual(lines('megatron', 'megatron-bridge'), []);
+    assert.deepEqual(lines('deepspeed', 'deepspeed'), []);
   });
 });
