@@ -52,7 +52,7 @@ export function makeWhatIf(store: Store, controls: readonly PlanControl[]): What
   let seen: WhatIfState | null = null;
   const trying = makeTrying(store);
   const hasSameSizes = makeSameSizes();
-  /** What an edit that leaves the sizes alone leaves of what is tried: all but what the config has now. */
+  /** What is still tried after an edit that keeps the sizes: all but what the config has now. */
   const stillTried = ({ sizes, chosen }: Draft, now: Plan): Draft | null => {
     const kept = chosen.filter(([key, value]) => controls.some((one) => one.key === key && one.value(now) !== String(value ?? automatic)));
     return kept.length === 0 && whatIfSets(now.request, sizes).length === 0 ? null : { sizes, chosen: kept };
