@@ -278,18 +278,22 @@ export interface DiffAnswer {
   }[];
 }
 
+/** One error of the input. */
+export interface InputError {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string;
+  /** Null: it is in no file. Line and column from 1. */
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
+}
+
 /** What is wrong with the input. */
 export interface ErrorAnswer {
   readonly version: 1;
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    readonly remedy: string;
-    /** Null: it is in no file. Line and column from 1. */
-    readonly file: string | null;
-    readonly line: number | null;
-    readonly column: number | null;
+  readonly error: InputError & {
     /** Others for which the config does not start; left out: there are none. */
-    readonly further?: readonly Omit<ErrorAnswer['error'], 'further'>[];
+    readonly further?: readonly InputError[];
   };
 }

@@ -43,4 +43,12 @@ describe('the schema of answers', () => {
         assert.equal(holds(without(answer as Record<string, unknown>, field)), false, field);
       }
     });
+
+  it('holds for an error with others', async () => {
+    const refused = `plan ${run} --set layout.tensor=3 --set layout.pipeline=81 --json`;
+    const answer = JSON.parse(await printedBy(refused.split(' '))) as { readonly error: { readonly further?: readonly object[] } };
+    assert.ok((answer.error.further?.length ?? 0) > 0, JSON.stringify(answer));
+    const holds = ajv.getSchema('answers#/definitions/ErrorAnswer')!;
+    assert.ok(holds(answer), JSON.stringify(holds.errors));
+  });
 });
