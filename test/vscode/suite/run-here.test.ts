@@ -11,7 +11,9 @@ const run = vscode.Uri.joinPath(folder, 'run');
 async function choosePython(version: string): Promise<void> {
   const program = path.join(folder.fsPath, 'python');
   const answer = JSON.stringify({ version, gpus: 0 });
-  writeFileSync(program, `#!/bin/sh\nif [ "$1" = -c ]; then echo '${answer}'; else printf '%s\\n' "$@" > started.txt; fi\n`);
+  // Moved to its name, so that it is never read half written.
+  const note = `printf '%s\\n' "$@" > started.part && mv started.part started.txt`;
+  writeFileSync(program, `#!/bin/sh\nif [ "$1" = -c ]; then echo '${answer}'; else ${note}; fi\n`);
   chmodSync(program, 0o755);
   await vscode.workspace.getConfiguration('terapipe').update('python', program, vscode.ConfigurationTarget.Global);
 }
