@@ -97,7 +97,7 @@ function hasCopies({ training }: PlanRequest): boolean {
 }
 
 function hasUnequalChunks({ model, layout }: PlanRequest, { chunksPerStage: chunks }: Pick<Prediction, 'chunksPerStage'>): boolean {
-  return model.layerKinds !== undefined || model.layers % (layout.pipeline * chunks) !== 0;
+  return chunks > 1 && (model.layerKinds !== undefined || model.layers % (layout.pipeline * chunks) !== 0);
 }
 
 const exchanged: Exception = {
