@@ -15,6 +15,7 @@ const whatIf: WhatIfState = { edits: 0, chunks: 'several', leavesOpen: true, cut
 const setByFiles = { ...plan, request: { ...plan.request, assumptions: [] } };
 const figures = planFigures(plan);
 const slower = { ...figures, iterationMs: figures.iterationMs * 1.08, tokensPerSecond: figures.tokensPerSecond / 1.08 };
+
 function state(change: Partial<PageState> = {}): PageState {
   return stateOf('tab', plan, { whatIf, ...change });
 }
@@ -260,8 +261,7 @@ export const whatIfCases: readonly Case[] = [
       await page.getByRole('option', { name: 'full', exact: true }).locator('visible=true').click();
       const answer = page.locator('.toolbar > .what-if-answer');
       await answer.getByText('Recompute none to full').waitFor();
-      const { training, assumptions } = plan.request;
-      const written = { ...plan.request, training: { ...training, recompute: 'full' as const }, assumptions: [...assumptions] };
+      const written = { ...plan.request, training: { ...plan.request.training, recompute: 'full' as const } };
       await send(show(state({ plan: { ...plan, request: written }, whatIf: { ...whatIf, edits: 1 } })));
       await answer.getByText('Change a setting').waitFor();
       return undefined;

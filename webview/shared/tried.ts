@@ -25,6 +25,7 @@ interface Trying {
   readonly keepAsking: (sets: readonly WhatIfSet[]) => void;
 }
 
+/** One control's tries. They are asked for again once for each edit of the config. */
 export function makeTrying({ host, state }: Pick<Store, 'host' | 'state'>): Trying {
   /** The edits of the config when it was asked. The host's next state may already be of later ones, and never show that it was asked. */
   let askedAt = -1;
